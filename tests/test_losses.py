@@ -437,3 +437,29 @@ def test_classes_in_other_whole_numbers(dtype: str) -> None:
     scores = ng.DimArray(x, ("image", "cell", "class"))
     found = ng.cross_entropy(scores, ng.DimArray(t.astype(dtype), ("image", "cell")), dim="class", reduction=None).data
     np.testing.assert_allclose(found, scipy.special.logsumexp(x, -1) - np.take_along_axis(x, t[..., None], -1)[..., 0], rtol=1e-13)
+
+
+@pytest.mark.parametrize("weight", [None, np.array([1.0, 2.0, 3.0])])
+def test_means_over_classes_keep_the_order_of_dims_in_compiled_programs(weight):
+    rng = np.random.default_rng(0)
+    x, t = ng.DimArray(rng.normal(size=(2, 3, 4, 3)), tuple("pcan"), vectorized="p"), ng.DimArray(rng.integers(0, 3, (5, 4, 3)), tuple("qan"), vectorized="q")
+    w = None if weight is None else ng.DimArray(weight, "c")
+    f = lambda x, t: ng.nll_loss(x, t, w, dim="c", reduce_dim="n")
+    for g in (f, ng.compile(f)):
+        assert (g(x, t).vectorized, g(x, t).dims) == (("p", "q"), ("a",))
+    np.testing.assert_allclose(ng.compile(f)(x, t).data, f(x, t).data, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_ctc_of_small_integers_does_not_wrap(dtype):
+    """A blank, twice a length and a time by its labels are larger than the integers that are given."""
+    rng = np.random.default_rng(0)
+    x = np.log(rng.dirichlet(np.ones(300), size=(120, 2)))
+    whole = rng.integers(0, 100, (2, 70)), np.array([120, 110]), np.array([70, 65])
+    loss = lambda *of: ng.ctc_loss(ng.positional(x), *of, reduction=None, blank=299).data
+    expected = loss(*whole)
+    for i, v in enumerate(whole):
+        np.testing.assert_allclose(loss(*whole[:i], v.astype(dtype), *whole[i + 1 :]), expected, rtol=1e-13)
+    p = np.exp(x[:2, 0])  # two labels in two times: one way
+    found = ng.ctc_loss(ng.positional(np.log(p)), np.array([3, 5], dtype), np.array(2, dtype), np.array(2, dtype), reduction=None, blank=299)
+    np.testing.assert_allclose(found.data, -np.log(p[0, 3] * p[1, 5]), rtol=1e-13)

@@ -284,6 +284,21 @@ def test_weights_of_heads_and_extra_keys(rng):
         np.testing.assert_allclose(weights.transpose("head", "query", "key").data[h][:, [0, 1, 2, 3, 5, 6]], e / e.sum(1, keepdims=True), rtol=1e-12)
 
 
+def test_masks_of_one_head_are_those_of_all_heads(rng):
+    x, w = rng.normal(size=(2, 3, 4)), rng.normal(size=(4, 4, 4))
+    seen = np.array([[True, False, True], [True, True, False]])[:, None, None, :]
+    expected = ng.multi_head_attention(ng.positional(x), x, x, *w, mask=np.broadcast_to(seen, (2, 2, 3, 3)), num_heads=2)
+    for mask in (seen, np.where(seen, 0.0, -np.inf), np.broadcast_to(seen, (2, 1, 3, 3))):
+        found = ng.multi_head_attention(ng.positional(x), x, x, *w, mask=mask, num_heads=2)
+        np.testing.assert_allclose(found.data, expected.data, rtol=1e-14)
+
+
+def test_normalisation_over_the_only_axis(rng):
+    x = rng.normal(size=5)
+    for layer in (ng.batch_norm, ng.instance_norm):
+        np.testing.assert_allclose(layer(ng.positional(x), dim=0).data, (x - x.mean()) / np.sqrt(x.var() + 1e-5), rtol=1e-13)
+
+
 # ------------------------------------------------------------------------------------------------ recurrence
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}

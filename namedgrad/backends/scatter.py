@@ -239,7 +239,7 @@ class IndexKernels:
         They have the axes ``(shared..., head..., new..., tail...)``.
         """
         stop = len(shape) - tail
-        at = index[0]
+        at = index[0].astype(np.intp, copy=False)  # small integers would wrap
         for i, n in zip(index[1:], shape[core + 1 : stop], strict=True):
             at = at * n + i
         if not (core or tail):

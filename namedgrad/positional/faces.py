@@ -19,6 +19,7 @@ from namedgrad.array import DimArray
 from namedgrad.axes import AxisError
 from namedgrad.ops import add_face
 from namedgrad.positional.array import PositionalArray, box, ordered, renumber
+from namedgrad.positional.axis import named
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.matrices import on_matrices
 from namedgrad.positional.operands import SCALARS, unwrap
@@ -27,6 +28,25 @@ from namedgrad.primitive import Operation
 from namedgrad.rules.dims import DIM_OPTIONS, DIM_PARAMETERS
 from namedgrad.rules.movement.triangles import embed
 from namedgrad.rules.structure import relabel
+
+
+def _line(v: DimArray, dim: Any) -> DimArray | None:
+    return named(v, (dim,)) if v.ndim == 1 and isinstance(dim, axes.Axis) else None
+
+
+def _levels(v: DimArray, dim: Any) -> DimArray:  # noqa: ARG001 - they have axes of their own
+    return named(v, tuple([axes.local(("level", i)) for i in range(v.ndim)]))
+
+
+# What is not broadcast against the array: weights and points of one axis, which lies along the dim as in NumPy and
+# SciPy, cells to be joined along it, and levels.
+PLACED: dict[str, tuple[tuple[str, ...], Callable[[DimArray, Any], DimArray | None]]] = {
+    **dict.fromkeys(("average", "cov", "corr"), (("weights",), _line)),
+    **dict.fromkeys(("trapezoid", "cumulative_trapezoid"), (("x",), _line)),
+    **dict.fromkeys(("quantile", "nanquantile"), (("q",), _levels)),
+    "diff": (("prepend", "append"), lambda v, _: v),
+    "ediff1d": (("to_end", "to_begin"), lambda v, _: v),
+}
 
 
 def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -38,21 +58,35 @@ def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     bound = _signature(op.function).bind(*args, **kwargs)
     given = bound.arguments
     arrays = _arrays(given)
-    first = next(a for a in arrays if isinstance(a, PositionalArray))
+    kind = kind_of(arrays)
     operand = next(iter(given))
     plain = [given[operand]] if isinstance(given[operand], (*SCALARS, list)) else []  # a number, or a list of them
+    counted = next(a for a in arrays if isinstance(a, PositionalArray)) if plain else arrays[0]
+    placed = _placed(op.name, given, counted.ndim) if op.name in PLACED else {}
+    if placed:
+        arrays = _arrays({p: v for p, v in given.items() if p not in placed})
     met = meet(*map(unwrap, (*arrays, *plain)))
     ready = dict(zip(map(id, arrays), met, strict=False))
     for name, value in given.items():
-        if name in DIM_PARAMETERS or (name in DIM_OPTIONS and isinstance(value, Mapping)):
-            given[name] = numbered(value, first.ndim)
+        if name in placed:
+            given[name] = placed[name]
+        elif name in DIM_PARAMETERS or (name in DIM_OPTIONS and isinstance(value, Mapping)):
+            given[name] = numbered(value, counted.ndim)
         elif isinstance(value, tuple):
             given[name] = tuple(ready.get(id(v), v) for v in value)
         else:
             given[name] = ready.get(id(value), value)
     if plain:
         given[operand] = met[-1]
-    return _boxed(op.function(*bound.args, **bound.kwargs), kind_of(arrays))
+    return _boxed(op.function(*bound.args, **bound.kwargs), kind)
+
+
+def _placed(name: str, given: Mapping[str, Any], ndim: int) -> dict[str, DimArray]:
+    parameters, place = PLACED[name]
+    dim = numbered(given.get("dim"), ndim)
+    arrays = {p: given[p] for p in parameters if p in given and _arrays({p: given[p]})}
+    found = {p: place(unwrap(v), dim) for p, v in arrays.items()}
+    return {p: v for p, v in found.items() if v is not None}
 
 
 @functools.cache

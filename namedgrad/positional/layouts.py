@@ -85,7 +85,8 @@ def layout(name: str, operands: Mapping[str, str], out: str, **dims: Any) -> Cal
             given["head"] = _head(given["head"], arrays["query"])
         head = given.get("head")  # grouped where sizes differ, not repeated
         numbers: dict[Name, int] = {n: s for n, s in sizes.items() if isinstance(n, axes.Axis) and n != head}
-        arrays = {p: squeezed(x, sizes if p in MASKS else numbers) for p, x in arrays.items()}
+        shared = sizes | {letter("h"): given["num_heads"]} if "num_heads" in given else sizes
+        arrays = {p: squeezed(x, shared if p in MASKS else numbers) for p, x in arrays.items()}
         result = OPERATIONS[name].function(**{**given, **arrays, **dims})
         if isinstance(result, tuple):
             return tuple(placed(r, out, kind) for r in result)
@@ -136,12 +137,10 @@ def _by_channel(first: int) -> Callable[[DimArray, dict[str, Any]], tuple[Names,
     """Weights along axis 1; statistics over all others, or from axis ``first`` on."""
 
     def find(x: DimArray, given: dict[str, Any]) -> tuple[Names, Names]:
-        if x.ndim < 2:  # channels alone, of one instance
-            return (), x.dims
-        rest = tuple(n for i, n in enumerate(x.dims) if i != 1 and i >= first)
+        rest = tuple(n for i, n in enumerate(x.dims) if i != 1 and i >= first) if x.ndim > 1 else ()  # channels alone
         dims = names_of(x, given.pop("dim")) if "dim" in given else rest
-        lone = [n for n in x.dims if n not in dims]
-        return dims, (lone[0] if len(lone) == 1 else x.dims[1],)
+        lone = tuple(n for n in x.dims if n not in dims)
+        return dims, lone if len(lone) == 1 else x.dims[1:2]
 
     return find
 

@@ -18,9 +18,11 @@ from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
 from namedgrad.positional.array import box, ordered, renumber
 from namedgrad.positional.axis import name_of, named, names_of
+from namedgrad.positional.broadcasting import joint_sizes, squeezed
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import kind_of, positional_in
 from namedgrad.primitive import OPERATIONS
+from namedgrad.rules.structure import relabel
 
 Given = dict[str, Any]
 
@@ -63,6 +65,23 @@ def _same(*others: str) -> Callable[[Given], Names | None]:
         for p in others:
             given[p] = numbered(given[p])
         return x.dims
+
+    return prepare
+
+
+def _met(*others: str) -> Callable[[Given], Names | None]:
+    """Index and array have one axis each to themselves, and broadcast along all others, as in NumPy."""
+    same, own = _same(*others), axes.local("own")
+
+    def prepare(given: Given) -> Names | None:
+        same(given)
+        dim = given["dim"]
+        x = relabel(given["x"], {dim: own})
+        sizes = joint_sizes((x, given["index"]))
+        for p in others:
+            given[p] = squeezed(given[p], sizes)
+        given["x"] = relabel(squeezed(x, sizes), {own: dim})
+        return axes.in_order((*given["x"].dims, *given["index"].dims))
 
     return prepare
 
@@ -199,9 +218,9 @@ def _samples(given: Given) -> Names | None:
 
 
 _PREPARE: dict[str, Callable[[Given], Names | None]] = {
-    "take_along_axis": _same("index"), "take_along_dim": _same("index"), "gather": _same("index"),
+    "take_along_axis": _met("index"), "take_along_dim": _met("index"), "gather": _same("index"),
     "scatter": _same("index", "src"), "scatter_add": _same("index", "src"), "scatter_reduce": _same("index", "src"),
-    "put_along_axis": _same("index", "values"),
+    "put_along_axis": _met("index", "values"),
     "index_select": _along(), "index_add": _along("source"), "index_copy": _along("source"),
     "index_fill": _along("value"), "index_reduce": _along("source"),
     **{name: _segments for name in OPERATIONS if name.startswith("segment_")}, "segment_reduce": _runs,

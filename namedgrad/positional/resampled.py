@@ -135,13 +135,26 @@ def _along(name: str) -> Callable[..., Any]:
         for key in ("coord", "weights", "w"):
             if options.get(key) is not None:
                 options[key] = _along_dim(options[key], chosen[0])
-        if isinstance(options.get("spacing"), Mapping):
-            options["spacing"] = {name_of(a, k): _along_dim(v, name_of(a, k)) for k, v in options["spacing"].items()}
+        if options.get("spacing") is not None:
+            options["spacing"] = _spacings(a, options["spacing"], chosen)
         out = OPERATIONS[name].function(a, dim=chosen if not single else chosen[0], **options)
         boxed = tuple(box(ordered(o, o.dims), kind) for o in (out if isinstance(out, tuple) else (out,)))
         return boxed if isinstance(out, tuple) else boxed[0]
 
     return call
+
+
+def _spacings(x: DimArray, given: Any, chosen: Names) -> Any:
+    """Distances or points of each axis, in the order of the axes or by their numbers, or one distance for all."""
+    if isinstance(given, Mapping):
+        table = {name_of(x, k): v for k, v in given.items()}
+    elif isinstance(given, (list, tuple)) and len(given) == len(chosen):
+        table = dict(zip(chosen, given, strict=True))
+    elif len(chosen) == 1 and np.ndim(given):
+        table = {chosen[0]: given}
+    else:
+        return given
+    return {n: _along_dim(v, n) for n, v in table.items()}
 
 
 def _pairwise(name: str, *, several: bool = False) -> Callable[..., Any]:

@@ -8,7 +8,8 @@ and no array that the user made is ever changed.
 from __future__ import annotations
 
 import math
-from typing import Any
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,7 +66,8 @@ class At:
 
     def _new(self, value: Any, how: str) -> PositionalArray:
         x = self.p._x
-        return wrap(_written(x, self.key, unwrap(value, "the value written"), how), type(self.p))
+        v = _to_be_written(unwrap(value, "the value written"), x.dtype)
+        return wrap(_written(x, self.key, v, how), type(self.p))
 
     def set(self, value: Any) -> PositionalArray:
         """``value`` written at the key; of several writers to one cell the last one counts, also in gradients."""
@@ -108,13 +110,25 @@ LENT = (
 )
 
 
-def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
+def _to_be_written(value: Any, dtype: np.dtype[Any]) -> DimArray:
+    """A value for an array of this dtype; imaginary parts of arrays are lost to real ones with NumPy's warning."""
     v = numbered(value, "the value written")
-    if v.dtype.kind == "c" and p.dtype.kind != "c" and not v.ndim:
-        raise TypeError("a complex number cannot be written into a real array; use np.real(value) or x.astype(complex)")
+    if v.dtype.kind == "c" and dtype.kind != "c":
+        if not v.ndim:
+            instead = "use np.real(value) or x.astype(complex)"
+            raise TypeError(f"a complex number cannot be written into a real array; {instead}")
+        lost = "Casting complex values to real discards the imaginary part"
+        warnings.warn(lost, np.exceptions.ComplexWarning, stacklevel=4)
+    return v
+
+
+def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
+    v = _to_be_written(value, p.dtype)
     if p._view is None:
         _renew(p, _written(p._x, key, v, how))
         return
+    if (at := _masked(p._x, key)) is not None and not at.known:  # cells that cannot be found in the owner
+        key, v, how = Ellipsis, _written(p._x, key, v, how), "set"
     shows, owner = [], p
     while owner._view is not None:
         if owner._view.locked:
@@ -148,8 +162,11 @@ def _cell_numbers(shape: tuple[int, ...]) -> Any:
 
 def _written(x: DimArray, key: Any, v: DimArray, how: str) -> DimArray:
     """``x`` with ``v`` in the cells of the key."""
-    if how == "set" and (mask := _mask(x, key)) is not None and not v.dims:
-        return _chosen(mask, v, x)
+    if (at := _masked(x, key)) is not None:
+        if how == "set" and not v.dims:
+            return _chosen(at.mask, v, x)
+        if (uncounted := None if at.known else _uncounted(at, v)) is not None:
+            return _chosen(at.mask, _written(x, at.whole, uncounted, how), x)
     if any(map(_is_by_number, key if isinstance(key, tuple) else (key,))):
         cells = wrap(make(_cell_numbers(x.shape), numbers(x.ndim), NONE))
         return _put(x, unwrap(cells[key]), v, how)
@@ -161,33 +178,72 @@ def _is_by_number(k: Any) -> bool:
     return is_truth(k) or (getattr(k, "ndim", 0) > 1 and k.dtype.kind == "b")
 
 
-def _mask(x: DimArray, key: Any) -> DimArray | None:
+class Masked(NamedTuple):
+    """A key with one array of truth values."""
+
+    mask: DimArray  #: over axes of the array
+    whole: tuple[Any, ...]  #: the key with the axes of the truth values in full
+    axes: int  #: how many axes the truth values have
+    after: int | None  #: how many axes the cells have behind them; None if theirs stand in front of slices
+    known: bool  #: whether they may be looked at, and counted
+
+
+def _masked(x: DimArray, key: Any) -> Masked | None:
     """A key that is one array of truth values, over the leading axes of ``x``, or the cells of one among others."""
     if isinstance(key, tuple):
-        return _mask_among(x, key)
+        return _masked_among(x, key)
     if is_basic(key) or isinstance(key, (list, bool, np.bool_)):
         return None
     mask = unwrap(nameless(key), "index")
     if mask.dtype.kind != "b" or mask.shape != x.shape[: mask.ndim]:
         return None
-    return relabel(indexing.beside(mask, x), dict(zip(mask.dims, x.dims)))
+    over = relabel(indexing.beside(mask, x), dict(zip(mask.dims, x.dims)))
+    return Masked(over, (slice(None),) * mask.ndim, mask.ndim, x.ndim - mask.ndim, _is_known(mask))
 
 
-def _mask_among(x: DimArray, key: tuple[Any, ...]) -> DimArray | None:
+def _masked_among(x: DimArray, key: tuple[Any, ...]) -> Masked | None:
     """The cells of a key of numbers, slices and one array of truth values per slice, which are not counted."""
-    arrays = [i for i, k in enumerate(key) if not (isinstance(k, slice) or is_basic(k))]
-    if len(arrays) != 1 or any(k is None or k is Ellipsis for k in key):
+    arrays = _arrays_in(key)
+    if len(arrays) != 1 or any(k is None for k in key):
         return None
-    at = arrays[0]
-    mask = nameless(key[at])
+    mask = nameless(key[arrays[0]])
     if not (isinstance(mask, PositionalArray) and mask.dtype.kind == "b" and mask.ndim):
         return None
+    key = _written_out(key, x.ndim - mask.ndim + 1)
+    (at,) = _arrays_in(key)
     if mask.shape != x.shape[at : at + mask.ndim]:  # never broadcast
         return None
     whole = (*key[:at], *(slice(None),) * mask.ndim, *key[at + 1 :])
     after = x.ndim - at - mask.ndim - sum(not isinstance(k, slice) for k in key[at + 1 :])
     none = constant_like(np.zeros(x.shape, bool), x, x.dims)
-    return _written(none, whole, unwrap(mask[(..., *(None,) * after)]), "set")
+    over = _written(none, whole, unwrap(mask[(..., *(None,) * after)]), "set")
+    places = [i for i, k in enumerate(key) if not isinstance(k, slice)]
+    together = places[-1] - places[0] == len(places) - 1
+    return Masked(over, whole, mask.ndim, after if together else None, _is_known(unwrap(mask)))
+
+
+def _arrays_in(key: tuple[Any, ...]) -> list[int]:
+    return [i for i, k in enumerate(key) if not (isinstance(k, slice) or is_basic(k))]
+
+
+def _written_out(key: tuple[Any, ...], count: int) -> tuple[Any, ...]:
+    """A key of this many entries, slices in the place of ``...``."""
+    at = next((i for i, k in enumerate(key) if k is Ellipsis), None)
+    return key if at is None else (*key[:at], *(slice(None),) * (count - len(key) + 1), *key[at + 1 :])
+
+
+def _is_known(mask: DimArray) -> bool:
+    return not mask.hidden and backends.may_look(mask.raw)
+
+
+def _uncounted(at: Masked, v: DimArray) -> DimArray | None:
+    """A value that is the same wherever the mask is true, in how many cells ever, as one for all cells."""
+    before = v.ndim - (at.after or 0) - 1
+    if before < 0:
+        return v
+    if at.after is None or v.shape[before] != 1:
+        return None
+    return unwrap(wrap(v)[(*(slice(None),) * before, 0, *(None,) * at.axes)])
 
 
 def _chosen(mask: DimArray, v: DimArray, x: DimArray) -> DimArray:

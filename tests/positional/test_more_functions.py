@@ -10,9 +10,11 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+import scipy.integrate
 import xarray as xr
 
 import namedgrad as ng
+from tests.support import fake_cupy
 from tests.support.oracles import richardson
 from tests.support.tolerances import FIRST, assert_close
 
@@ -459,3 +461,154 @@ def test_lazy_cells_are_looked_up_lazily() -> None:
         slices = np.isin(ng.positional(da.from_array(x, chunks=(1, 2)), "b"), np.array([1.0, 4.0]), invert=True)
     np.testing.assert_array_equal(found.compute(scheduler="sync"), np.isin(x, [1, 4]))
     np.testing.assert_array_equal(slices.data.compute(scheduler="sync"), ~np.isin(x, [1, 4]))
+
+
+# ------------------------------------------------------------------------------------------------ membership
+
+CELLS = np.array([[0.0, 1.0, np.nan, 3.0], [3.0, 0.0, 1.0, 2.0]])
+MEMBERS = np.array([[1.0, 3.0, np.nan], [0.0, 0.0, 7.0]])
+
+
+@pytest.mark.parametrize("invert", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8", "bool", "complex128"])
+def test_isin_of_slices_and_in_recorded_programs(dtype: str, invert: bool) -> None:
+    cells, members = (np.nan_to_num(v, nan=5).astype(dtype) if dtype[0] in "iub" else v.astype(dtype) for v in (CELLS, MEMBERS))
+    expected = [np.isin(*pair, invert=invert) for pair in zip(cells, members, strict=True)]
+    found = np.isin(ng.positional(cells, "b"), ng.positional(members, "b"), invert=invert)
+    np.testing.assert_array_equal(found.data, expected)
+    again = ng.compile(lambda x, of: np.isin(x, of, invert=invert))
+    for pair, e in zip(zip(cells, members, strict=True), expected, strict=True):
+        np.testing.assert_array_equal(again(*map(ng.positional, pair)).data, e)
+        np.testing.assert_array_equal(np.isin(pair[0], ng.positional(members, "b"), invert=invert).data[1], np.isin(pair[0], members[1], invert=invert))
+
+
+def test_isin_of_xarray_in_recorded_programs() -> None:
+    def f(d: Any) -> Any:
+        return (d.where(d.isin([1.0, 3.0]), 0.0) ** 2).sum()
+
+    d = xr.DataArray(np.nan_to_num(CELLS), dims=("a", "b"))
+    again = ng.compile(ng.grad(f))
+    for x in (d, d + 1):
+        np.testing.assert_array_equal(again(x).values, np.where(np.isin(x.values, [1.0, 3.0]), 2 * x.values, 0))
+    of_first = ng.grad(lambda d: (d.where(d.isin(d.isel(b=0)), 0.0) ** 2).sum(), over="a")(d)
+    np.testing.assert_array_equal(of_first.values, np.where(d.values == d.values[:, :1], 2 * d.values, 0))
+
+
+def test_isin_of_nothing_in_recorded_programs() -> None:
+    for nothing in ([], np.empty(0)):
+        assert not ng.compile(lambda x, of=nothing: np.isin(x, of))(ng.positional(CELLS)).data.any()
+
+
+# ------------------------------------------------------------------------------------------------ beside the array
+
+SQUARE, LINE = np.random.default_rng(3).normal(size=(4, 4)), np.sort(np.random.default_rng(4).random(4))
+ENDS = SQUARE[:2] * 2
+POINTS = np.array([[0.1, 0.5, 1.0], [0.0, 0.3, 0.3]])
+BESIDE: dict[str, tuple[Callable[..., Any], Callable[..., Any], Any]] = {
+    "average":              (lambda x, w: ng.average(x, w, 0), lambda x, w: np.average(x, 0, w), LINE),
+    "average, two axes":    (lambda x, w: ng.average(x, w, 0), lambda x, w: np.average(x, 0, np.broadcast_to(w, x.shape)), LINE[:, None]),
+    "trapezoid":            (lambda x, w: ng.trapezoid(x, w, 0), lambda x, w: np.trapezoid(x, w, axis=0), LINE),
+    "cumulative_trapezoid": (lambda x, w: ng.cumulative_trapezoid(x, w, 0), lambda x, w: scipy.integrate.cumulative_trapezoid(x, w, axis=0), LINE),
+    "gradient":             (lambda x, w: ng.gradient(x, 0, w), lambda x, w: np.gradient(x, w, axis=0), LINE),
+    "gradient, two axes":   (lambda x, w: ng.gradient(x, None, [w, 0.5])[0], lambda x, w: np.gradient(x, w, 0.5)[0], LINE),
+    "quantile":             (lambda x, w: ng.quantile(x, w, 0), lambda x, w: np.quantile(x, w, axis=0), POINTS),
+    "nanquantile":          (lambda x, w: ng.nanquantile(x, w, 1), lambda x, w: np.nanquantile(x, w, axis=1), POINTS),
+    "diff":                 (lambda x, w: ng.diff(x, 0, prepend=w, append=w), lambda x, w: np.diff(x, axis=0, prepend=w, append=w), ENDS),
+    "ediff1d":              (lambda x, w: ng.ediff1d(x[0], to_end=w), lambda x, w: np.ediff1d(x[0], to_end=w), LINE[:2]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BESIDE)
+def test_arrays_that_lie_along_the_axis_of_a_named_function(case: str) -> None:
+    ours, theirs, beside = BESIDE[case]
+    given, expected = (SQUARE, beside), theirs(SQUARE, beside)
+    for x, w in ((ng.positional(SQUARE), beside), (SQUARE, ng.positional(beside)), tuple(map(ng.positional, given))):
+        np.testing.assert_allclose(ours(x, w).data, expected, rtol=1e-13)
+    found = ng.grad(lambda *of: np.sum(ours(*of) ** 2), (0, 1))(*given)
+    towards = [np.random.default_rng(5).normal(size=v.shape) for v in given]
+    if beside is POINTS:  # 0 and 1 are the ends
+        towards[1] = 0 * towards[1]
+    up, down = (np.sum(theirs(*(v + h * t for v, t in zip(given, towards, strict=True))) ** 2) for h in (1e-5, -1e-5))
+    slope = sum(np.sum(g * t) for g, t in zip(found, towards, strict=True))
+    np.testing.assert_allclose(slope, (up - down) / 2e-5, rtol=1e-6, atol=1e-8)
+
+
+def test_an_array_beside_itself() -> None:
+    x = ng.positional(SQUARE)
+    np.testing.assert_array_equal(ng.diff(x, 1, prepend=x).data, np.diff(SQUARE, axis=1, prepend=SQUARE))
+    line = ng.positional(LINE)
+    np.testing.assert_allclose(ng.average(line, line, 0).data, np.average(LINE, weights=LINE), rtol=1e-14)
+    np.testing.assert_allclose(ng.quantile(line, line).data, np.quantile(LINE, LINE), rtol=1e-14)
+
+
+@pytest.mark.parametrize("shapes", [((3, 4, 5), (1, 4, 2)), ((3, 4, 5), (3, 1, 2)), ((1, 4, 5), (3, 4, 2)), ((3, 1, 5), (1, 4, 2))])
+def test_indices_along_an_axis_broadcast(shapes: tuple[tuple[int, ...], ...]) -> None:
+    rng = np.random.default_rng(6)
+    x, i = rng.normal(size=shapes[0]), rng.permuted(np.broadcast_to(np.arange(5), (*shapes[1][:2], 5)), axis=2)[..., :2]
+    for f in (ng.take_along_axis, ng.take_along_dim):
+        np.testing.assert_array_equal(f(ng.positional(x), i, 2).data, np.take_along_axis(x, i, 2))
+    slope = ng.grad(lambda x: np.sum(ng.take_along_axis(x, i, -1)))(x)
+    hits = np.sum(i[..., None] == np.arange(5), axis=2)
+    wide = np.broadcast_to(hits, np.broadcast_shapes(hits.shape, x.shape))
+    expected = sum(wide[k] for k in range(len(wide)))[None] if x.shape[0] == 1 else np.sum(wide, 1, keepdims=True) if x.shape[1] == 1 else wide
+    np.testing.assert_array_equal(slope, expected)
+    if x.shape == (3, 4, 5):
+        for v in (rng.normal(size=i.shape), rng.normal(size=(4, 1)), rng.normal(size=(3, 4, 2))):
+            written = x.copy()
+            np.put_along_axis(written, i, v, 2)
+            np.testing.assert_array_equal(ng.put_along_axis(ng.positional(x), i, v, 2).data, written)
+
+
+# ------------------------------------------------------------------------------------------------ histograms of slices
+
+DRAWS = np.random.default_rng(8).normal(size=(2, 3, 7))
+HEAVY = np.random.default_rng(9).random((2, 3, 7))
+BINNED: dict[str, dict[str, Any]] = {
+    "edges": {"bins": [-1.0, 0.0, 0.5, 1.0]}, "a range": {"bins": 4, "range": (-1.0, 1.0)}, "no range": {"bins": 3, "range": (0.0, 0.0)},
+    "its own range": {"bins": 4}, "density": {"bins": 4, "density": True},
+}  # fmt: skip
+
+
+def _host(x: Any) -> Any:
+    return fake_cupy.asnumpy(x.data if isinstance(x, ng.PositionalArray) else x)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+@pytest.mark.parametrize("weights", [None, HEAVY, HEAVY * 1j, np.rint(9 * HEAVY).astype(int)])
+@pytest.mark.parametrize("case", BINNED)
+def test_histograms_of_slices_recorded_and_on_a_device(case: str, weights: Any, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, how = (9 * DRAWS).astype(dtype), BINNED[case]
+    w = [None, None] if weights is None else weights
+    expected = [np.histogram(x, weights=v, **how) for x, v in zip(a, w, strict=True)]
+    slices = np.histogram(ng.positional(a, "b"), weights=None if weights is None else ng.positional(weights, "b"), **how)
+    recorded = ng.compile(lambda x, v: np.histogram(x, weights=v, **how))
+    to = fake_cupy.installed(monkeypatch).asarray
+    for i, (counts, edges) in enumerate(expected):
+        for found, e in zip(slices, (counts, edges), strict=True):
+            of_slice = _host(found)[i] if isinstance(found, ng.PositionalArray) and found.vectorized else _host(found)
+            assert of_slice.dtype == e.dtype
+            np.testing.assert_allclose(of_slice, e, rtol=1e-6 if dtype == "float32" else 1e-13)
+        there = np.histogram(ng.positional(to(a[i])), weights=None if weights is None else ng.positional(to(w[i])), **how)
+        again = recorded(ng.positional(a[i]), None if weights is None else ng.positional(w[i]))
+        for found in (there, again):
+            for one, e in zip(found, (counts, edges), strict=True):
+                np.testing.assert_allclose(_host(one), e, rtol=1e-6 if dtype == "float32" else 1e-13)
+
+
+def test_slopes_of_histograms_of_slices() -> None:
+    f = lambda a, w: np.sum(np.histogram(a, 3, density=True, weights=w)[0] ** 2)
+    found = ng.grad(f, (0, 1))(ng.positional(DRAWS, "b"), ng.positional(HEAVY, "b"))
+    for i in range(2):
+        t, u = np.random.default_rng(1).normal(size=(2, 3, 7))
+        slope = (f(DRAWS[i] + 1e-6 * t, HEAVY[i] + 1e-6 * u) - f(DRAWS[i] - 1e-6 * t, HEAVY[i] - 1e-6 * u)) / 2e-6
+        np.testing.assert_allclose(np.sum(found[0].data[i] * t) + np.sum(found[1].data[i] * u), slope, rtol=1e-6)
+    columns, edges = (DRAWS[:, 0], DRAWS[:, 1]), [[-2, 0, 0.5, 2], 2]
+    table = np.histogram2d(*(ng.positional(c, "b") for c in columns), edges, weights=ng.positional(HEAVY[:, 0], "b"))[0]
+    for i in range(2):
+        np.testing.assert_allclose(table.data[i], np.histogram2d(columns[0][i], columns[1][i], edges, weights=HEAVY[i, 0])[0], rtol=1e-13)
+
+
+def test_points_between_ends_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    to, ends = fake_cupy.installed(monkeypatch).asarray, (np.array([1.0, 2.0]), np.array([3.0, 5.0]))
+    for f in (np.linspace, np.logspace, np.geomspace):
+        np.testing.assert_allclose(_host(f(*(ng.positional(to(e)) for e in ends), 5)), f(*ends, 5), rtol=1e-14)

@@ -8,6 +8,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import namedgrad as ng
+from tests.support import fake_cupy
 
 X = np.random.default_rng(5).uniform(0.5, 1.5, size=(6, 6))
 WEIGHTS = np.random.default_rng(6).uniform(0.5, 1.5, size=(6, 6))
@@ -247,3 +248,100 @@ def test_the_line_of_one_cell_is_written() -> None:
 
     out, slope = ng.pushforward(f, (np.array(5.0),), (np.array(1.0),))
     assert (float(f(np.array(5.0))), float(out), float(slope)) == (31.0, 31.0, 6.0)
+GRID, MASKS = np.random.default_rng(7).uniform(0.5, 1.5, size=(2, 3, 4)), np.random.default_rng(8).random(size=(2, 3, 4)) < 0.5
+MASKED: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
+    "rows":               (lambda m, y: m[:, 0], (4,)),
+    "rows, size 1":       (lambda m, y: m[:, 0], (1, 4)),
+    "columns":            (lambda m, y: (slice(None), m[0]), (3, 1)),
+    "columns, with ...":  (lambda m, y: (..., m[0]), (3, 1)),
+    "a part of rows":     (lambda m, y: (m[:, 0], slice(1, 3)), (2,)),
+    "cells of a row":     (lambda m, y: (1, m[1]), (1,)),
+    "first cells":        (lambda m, y: (m[:, 0], 0), ()),
+    "any cells":          (lambda m, y: m, (1,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["set", "add", "multiply", "max"])
+@pytest.mark.parametrize("case", MASKED)
+@pytest.mark.parametrize("place", ["slices", "recorded", "stand-in"])
+def test_masks_whose_cells_are_not_counted(place: str, case: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One value for all cells that a mask of slices, of a recorded program or of a device chooses, however many they are."""
+    key, shape = MASKED[case]
+    value = np.random.default_rng(9).uniform(0.5, 1.5, size=shape)
+
+    def f(y: Any, m: Any, v: Any) -> Any:
+        y = y * 1.0
+        if how == "set":
+            y[key(m, y)] = v
+        else:
+            y = getattr(y.at[key(m, y)], how)(v)
+        return np.sum(y * y)
+
+    def plain(y: Any, m: Any, v: Any) -> Any:
+        y, k = y.copy(), key(m, y)
+        steps = {"set": lambda a, b: b + 0 * a, "add": np.add, "multiply": np.multiply, "max": np.maximum}
+        y[k] = steps[how](y[k], v)
+        return np.sum(y * y)
+
+    def slopes(y: Any, m: Any, v: Any) -> Any:
+        return ng.grad(lambda y, v: f(y, m, v), (0, 1))(y, v)
+
+    if place == "slices":
+        found = [g.data for g in slopes(ng.positional(GRID, "b"), ng.positional(MASKS, "b"), value)]
+    elif place == "recorded":
+        again = ng.compile(slopes)
+        found = [np.stack(g) for g in zip(*(again(y, m, value) for y, m in zip(GRID, MASKS, strict=True)), strict=True)]
+    else:
+        to = fake_cupy.installed(monkeypatch).asarray
+        given = ((ng.positional(to(y)), ng.positional(to(m))) for y, m in zip(GRID, MASKS, strict=True))
+        each = [slopes(y, m, ng.positional(to(value))) for y, m in given]
+        found = [np.stack([fake_cupy.asnumpy(g.data) for g in gs]) for gs in zip(*each, strict=True)]
+    for i, (y, m) in enumerate(zip(GRID, MASKS, strict=True)):
+        for g, start, at in ((found[0][i], y, lambda a, m=m: plain(a, m, value)), (found[1][i], value, lambda a, y=y, m=m: plain(y, m, a))):
+            units = np.eye(start.size).reshape(-1, *start.shape)
+            expected = [(at(start + 1e-6 * u) - at(start - 1e-6 * u)) / 2e-6 for u in units]
+            np.testing.assert_allclose(np.ravel(g), expected, rtol=1e-6, atol=1e-8)
+
+
+THROUGH_VIEWS: dict[str, Callable[[Any], Any]] = {
+    "one row":       lambda y: [y[1]],
+    "every row":     lambda y: list(y),
+    "the transpose": lambda y: [y.T],
+    "a part":        lambda y: [y[:, 1:3]],
+    "all cells":     lambda y: [np.reshape(y, -1)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("views", THROUGH_VIEWS)
+def test_masks_of_views_that_are_not_counted(views: str) -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        for v in THROUGH_VIEWS[views](y):
+            v[v > 1] = 0.0
+        return np.sum(y * y)
+
+    def expected(x: Any) -> Any:
+        kept = np.ones_like(x)
+        for v, one in zip(THROUGH_VIEWS[views](x), THROUGH_VIEWS[views](kept), strict=True):
+            one[v > 1] = 0.0
+        return 2 * x * kept
+
+    np.testing.assert_array_equal(ng.grad(f)(ng.positional(GRID, "b")).data, [expected(x) for x in GRID])
+    again = ng.compile(ng.grad(f))
+    for x in GRID:
+        np.testing.assert_array_equal(again(x), expected(x))
+
+
+def test_imaginary_parts_are_lost_to_real_arrays_with_a_warning() -> None:
+    value, start = np.array([1 + 2j, 3 + 4j]), np.zeros(3)
+
+    def written(x: Any) -> Any:
+        x[:2] = value
+        return x
+
+    for f in (lambda: written(start.copy()), lambda: written(ng.positional(start)), lambda: ng.positional(start).at[:2].add(value)):
+        with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part"):
+            found = f()
+        np.testing.assert_array_equal(found.data if isinstance(found, ng.PositionalArray) else found, [1.0, 3.0, 0.0])
+    with pytest.raises(TypeError, match="into a real array"):
+        ng.positional(start).at[0].set(1j)

@@ -8,32 +8,34 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.positional.array import PositionalArray, wrap
+from namedgrad import backends
+from namedgrad.positional.array import PositionalArray, numbers, wrap
 from namedgrad.positional.axis import named
 from namedgrad.positional.functions.plain import value_of
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, static
 from namedgrad.rules.indexing.segments import segment_sum
-from namedgrad.rules.structure import cast
+from namedgrad.rules.structure import cast, constant_like
+from namedgrad.trace import innermost
 
 
-def _known(x: Any, what: str, bins: Any, range: Any) -> Any:
-    """The samples, if edges are laid between them; else others of their kind, as these say nothing."""
+def _edges(x: Any, bins: Any, range: Any, what: str) -> tuple[Any, Any]:
+    """Edges as they are, and as they follow the samples between the least and the largest of which they are laid."""
     if not isinstance(x, PositionalArray):
-        return np.asarray(x)
-    if (range is not None and not isinstance(bins, str)) or np.ndim(bins):
-        return np.zeros(x.shape, x.dtype)
-    if x.backend != "numpy":
-        raise TypeError(f"{what}: edges between samples depend on values, which are on {x.backend}; give range=")
-    return value_of(x._x, what)
-
-
-def _following(x: Any, known: Any, edges: Any, bins: Any, range: Any) -> Any:
-    """Edges that NumPy lays between the least and the largest sample, which they follow."""
-    if range is not None or np.ndim(bins) or not isinstance(x, PositionalArray) or not x.size:
-        return edges
-    margin = 0.5 if np.ptp(known) == 0 else 0.0
-    return np.linspace(np.min(x) - margin, np.max(x) + margin, len(edges))
+        return (np.histogram_bin_edges(np.asarray(x), bins, range),) * 2
+    if np.ndim(bins) or (range is not None and not isinstance(bins, str)):  # samples say nothing
+        edges = np.histogram_bin_edges(np.zeros(x.shape, x.dtype), bins, range)
+        return (edges if x.backend == "numpy" else wrap(constant_like(edges, x._x, numbers(1))),) * 2
+    may_be_known = not (x._x.hidden or backends.is_recording()) and x.backend == "numpy"
+    if may_be_known or isinstance(bins, str):  # a word asks for so many as the samples need
+        fixed = np.histogram_bin_edges(value_of(x._x, what), bins, range)
+        bins = len(fixed) - 1
+        if not x.size:
+            return fixed, fixed
+    low, high = (np.min(x), np.max(x)) if x.size else (0.0, 1.0)
+    margin = 0.5 * (low == high)
+    edges = np.linspace(low - margin, high + margin, bins + 1).astype(np.result_type(x.dtype, 0.0))
+    return fixed if may_be_known else wrap(innermost(numbered(edges))), edges
 
 
 def _counted(sample: list[Any], edges: list[Any], weights: Any) -> Any:
@@ -43,10 +45,10 @@ def _counted(sample: list[Any], edges: list[Any], weights: Any) -> Any:
     inside = functools.reduce(np.logical_and, [(i >= 0) & (i < n) for i, n in zip(at, sizes, strict=True)])
     cell = functools.reduce(lambda c, i: c * i[1] + np.clip(i[0], 0, i[1] - 1), zip(at, sizes, strict=True), 0)
     cells = math.prod(sizes)
-    heavy = numbered(np.ones(np.size(sample[0]), np.int64) if weights is None else np.ravel(weights))
+    place = numbered(np.where(inside, cell, cells))
+    heavy = numbered(np.ones_like(cell, np.int64) if weights is None else np.ravel(weights))
     heavy = cast(heavy, np.result_type(heavy.dtype, np.int64 if weights is None else np.float64))  # as NumPy adds
-    place = named(numbered(np.where(inside, cell, cells)), heavy.dims)
-    table = segment_sum(heavy, place, heavy.dims[0], cells + 1, skipna=False)
+    table = segment_sum(heavy, named(place, heavy.dims), heavy.dims[0], cells + 1, skipna=False)
     return np.reshape(wrap(table)[:-1], sizes)
 
 
@@ -62,18 +64,14 @@ def _table(sample: list[Any], fixed: list[Any], edges: list[Any], density: bool 
 
 @implements(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    known = _known(a, "np.histogram_bin_edges()", bins, range)
-    edges = np.histogram_bin_edges(known, static(bins, "bins"), static(range, "range"))
-    return _following(a, known, edges, bins, range)
+    return _edges(a, static(bins, "bins"), static(range, "range"), "np.histogram_bin_edges()")[1]
 
 
 @implements(np.histogram)
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> Any:
-    known = np.ravel(_known(a, "np.histogram()", bins, range))
     if weights is not None and np.shape(weights) != np.shape(a):
         raise ValueError("weights should have the same shape as a.")
-    fixed = np.histogram_bin_edges(known, static(bins, "bins"), static(range, "range"))
-    edges = _following(a, known, fixed, bins, range)
+    fixed, edges = _edges(a, static(bins, "bins"), static(range, "range"), "np.histogram()")
     table = _table([np.ravel(a)], [fixed], [edges], density, weights)
     own = None if density or weights is None else numbered(weights).dtype
     return table if own is None else table.astype(own), edges
@@ -85,13 +83,12 @@ def histogramdd(
 ) -> Any:
     columns = isinstance(sample, (list, tuple))
     lines = [np.ravel(x) for x in (sample if columns else np.atleast_2d(np.transpose(sample)))]
-    each: Any = static(bins, "bins")
-    kinds = [each] * len(lines) if np.isscalar(each) else each
-    spans = [None] * len(lines) if range is None else range
-    known = [_known(x, "np.histogramdd()", *of) for x, *of in zip(lines, kinds, spans, strict=True)]
-    _, fixed = np.histogramdd(known, each, static(range, "range"))
-    edges = [_following(*of) for of in zip(lines, known, fixed, kinds, spans, strict=True)]
-    return np.multiply(_table(lines, list(fixed), edges, density, weights), 1.0), edges  # counts are doubles here
+    kinds: Any = static(bins, "bins")
+    kinds = [kinds] * len(lines) if np.isscalar(kinds) else kinds
+    spans: Any = [None] * len(lines) if static(range, "range") is None else range
+    laid = [_edges(*of, "np.histogramdd()") for of in zip(lines, kinds, spans, strict=True)]
+    table = _table(lines, [fixed for fixed, _ in laid], [edges for _, edges in laid], density, weights)
+    return np.multiply(table, 1.0), [edges for _, edges in laid]  # counts are doubles here
 
 
 @implements(np.histogram2d)

@@ -14,7 +14,7 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, TraceError, make, refuse_while_recording
-from namedgrad.positional.array import PositionalArray
+from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, offered, positional_in, read_only
 from namedgrad.rules.complex import imag
@@ -105,16 +105,26 @@ for _function in (np.nonzero, np.flatnonzero, np.argwhere, np.array_equiv):
 
 
 @implements(np.isin)
-def isin(element: Any, *args: Any, **kwargs: Any) -> Any:
-    """Every cell by itself, the other arguments being plain: slices do not matter to it."""
-    name = "np.isin()"
-    if positional_in((args, kwargs)):
-        return np.isin(_bare(element, name), *_bare(args, name), **_bare(kwargs, name))
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Any:
+    """Every cell by itself: slices of the first do not matter to it, and NumPy answers if the others are plain."""
     v = innermost(numbered(element))
-    refuse_while_recording(name, "np.where")
-    if v.backend != "numpy":
-        kwargs.pop("kind", None)  # how NumPy is to go about it
-    return _alongside(np.isin(v.raw, *args, **kwargs), v)
+    if backends.is_recording() or any(innermost(x._x).hidden for x in positional_in((test_elements,))):
+        return _found(v, test_elements, invert)
+    tests = _bare(test_elements, "np.isin()")
+    how = {"kind": kind} if v.backend == "numpy" else {}  # how NumPy is to go about it
+    return _alongside(np.isin(v.raw, tests, assume_unique, invert, **how), v)
+
+
+def _found(v: DimArray, tests: Any, invert: bool) -> Any:
+    """The same by bisection, which programs can replay, and which may differ per slice."""
+    edges = np.ravel(wrap(innermost(numbered(tests))))
+    dtype = np.result_type(v.dtype, edges.dtype)
+    cells, edges = wrap(v).astype(dtype), np.sort(edges.astype(dtype))
+    low, high = (np.searchsorted(edges, cells, side=side) for side in ("left", "right"))
+    found = np.logical_and(low < high, ~np.isnan(cells))  # which is in nothing
+    return ~found if invert else found
 
 
 implements(np.iscomplex)(lambda x: not_equal(imag(stop_gradient(numbered(x))), c(0)))

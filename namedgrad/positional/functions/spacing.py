@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from namedgrad import backends
+from namedgrad.positional.array import numbers, wrap
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
+from namedgrad.rules.structure import constant_like
 
 
 @implements(np.linspace)
@@ -28,7 +30,8 @@ def linspace(
     first, last = np.multiply(start, 1.0), np.multiply(stop, 1.0)
     apart = last - first
     step = apart / parts if parts > 0 else apart * np.nan
-    places = np.arange(count, dtype=apart.dtype).reshape((-1,) + (1,) * np.ndim(apart))
+    steps = np.arange(count, dtype=apart.dtype).reshape((-1,) + (1,) * np.ndim(apart))
+    places = wrap(constant_like(steps, numbered(apart), numbers(steps.ndim)))
     points = places * (step if parts > 0 else apart) + first
     if endpoint and count > 1:
         points = _with_ends(points, None, last)

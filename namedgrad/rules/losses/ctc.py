@@ -211,7 +211,7 @@ def ctc_loss(
         raise TypeError(f"ctc_loss: the targets hold classes, so their dtype is an integer, not {t.dtype}")
     steps = _length(input_lengths, extent(x, time), x, "input_lengths")
     size = _length(target_lengths, n, x, "target_lengths")
-    states, skips = _chain(signed(t, x), size, label, n, blank)
+    states, skips = _chain(cast(signed(t, x), np.int64), size, label, n, blank)
     check_range(states, extent(x, kind), kind, "ctc_loss")
     emitted = relabel(gather(x, {kind: states}), {time: TIME})
     if input_lengths is not None:  # what is said after the end does not count, not even NaN
@@ -232,7 +232,7 @@ def _length(given: Any, most: int, x: DimArray, what: str) -> DimArray:
         raise TypeError(f"ctc_loss: {what} are integers, not {n.dtype}")
     if backends.may_look(n.raw) and np.any((np.asarray(n.raw) < 0) | (np.asarray(n.raw) > most)):
         raise IndexError(f"ctc_loss: {what} are between 0 and {most}, the size of the dim")
-    return signed(n, x) if n.names else n
+    return cast(signed(n, x), np.int64) if n.names else n  # of which positions are computed
 
 
 def _arrived(reached: DimArray, steps: DimArray, size: DimArray) -> DimArray:

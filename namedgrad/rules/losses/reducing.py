@@ -83,7 +83,8 @@ def reduced(loss: DimArray, operands: tuple[DimArray, ...], dim: Any, reduction:
     missing = math.prod(extent(loss, n) for n in dims if n not in own)
     whole = multiply(total(weight, own), c(missing))
     some = not_equal(whole, c(0))
-    return where(some, e.divide(out, where(some, whole, c(1))), c(math.nan))
+    mean = where(some, e.divide(out, where(some, whole, c(1))), c(math.nan))
+    return reorder(mean, axes.in_order((*out.names, *mean.names)))
 
 
 # ------------------------------------------------------------------------------------------------ classes
