@@ -33,6 +33,8 @@ PROGRAMS: dict[str, tuple[F, F, F]] = {  # with slope and second derivative
     "one by a root": (lambda t: np.exp(t) ** -0.5 * np.exp(t / 2), lambda t: 0, lambda t: 0),
     "log of a share": (lambda t: np.log(np.exp(-t / 10) / (np.exp(t) + np.exp(-t / 10))), lambda t: -1.1 * logistic(1.1 * t), lambda t: -1.21 * bend(1.1 * t)),
     "arccosh of cosh": (lambda t: np.arccosh(np.cosh(t)), np.sign, lambda t: 0),
+    "an angle": (lambda t: np.arctan2(2 * np.exp(t), np.exp(t)), lambda t: 0, lambda t: 0),
+    "logit": (lambda t: ng.logit(ng.expit(np.minimum(t, 3))), lambda t: t < 3, lambda t: 0),
     "arcsinh of sinh": (lambda t: np.arcsinh(np.sinh(t)), lambda t: 1, lambda t: 0),
 }  # fmt: skip
 
@@ -114,6 +116,21 @@ def test_logarithms_of_powers_of_which_the_exponents_are_differentiated(power: A
         np.testing.assert_allclose(in_x, p / x, rtol=1e-13)
         np.testing.assert_allclose(in_p, np.log(x) if p.ndim else np.log(x).sum(), rtol=1e-13)
         np.testing.assert_allclose(h(x, p), -0.1 * p / x, rtol=1e-12)
+
+
+def test_angles_over_dims_of_their_own_bend() -> None:
+    y, x = ng.DimArray([2e-200, 3e-200], "i"), ng.DimArray([1e-200, -3e-200, 2e-200], "j")
+    w = np.array([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]])
+    f = lambda y, x: (np.arctan2(y, x) * ng.DimArray(w, ("i", "j")) * 1e-200).sum()
+    a, b = y.data[:, None] * 1e200, x.data * 1e200
+    slopes = w * b / (a * a + b * b), -w * a / (a * a + b * b)
+    bends = -w * 2 * a * b / (a * a + b * b) ** 2  # in y twice
+    for g in (ng.grad(f, wrt=(0, 1)), ng.compile(ng.grad(f, wrt=(0, 1)))):
+        for got, want, dim in zip(g(y, x), slopes, (1, 0), strict=True):
+            np.testing.assert_allclose(got.data, want.sum(dim), rtol=1e-13)
+    product = lambda y: ng.pushforward(ng.grad(f), (y, x), (y, 0 * x))[1]
+    for h in (product, ng.compile(product)):
+        np.testing.assert_allclose(h(y).data, (bends * a).sum(1), rtol=1e-12)
 
 
 def test_exponents_over_dims_of_their_own() -> None:

@@ -74,9 +74,14 @@ def _angle2(z: DimArray, sign: int) -> DimArray:
     return multiply(z, add(c(2.0), multiply(c(sign / 3), z)))
 
 
-def _squares_apart(x: DimArray, y: DimArray) -> DimArray:
+def _turned_twice(y: DimArray, w: DimArray) -> Pair:
+    """``-2 y w``, of which one may be infinite where the other is 0."""
+    return Pair(multiply(c(-2.0), structure.shield.two(y, w)), w)
+
+
+def _squares_apart(x: DimArray, y: DimArray) -> Pair:
     """``x**2 - y**2``, of which each square may be infinite alone."""
-    return multiply(subtract(x, y), add(x, y))
+    return Pair(subtract(x, y), add(x, y))
 
 
 def at_zero(x: DimArray, factor: DimArray) -> DimArray:
@@ -185,7 +190,7 @@ copysign   = elementwise("copysign",       lambda y, x, z: multiply(sign(x), cop
 nextafter  = elementwise("nextafter",      1,                                     None, domain="real")
 heaviside  = elementwise("heaviside",      None,                                  lambda y, x, z: mask(equal(x, c(0))), domain="real")
 ldexp      = elementwise("ldexp",          lambda y, x, z: ldexp(structure.cast(c(1.0), x.dtype), z), None)
-turn       = elementwise("turn",           lambda y, x, z: multiply(c(-2.0), structure.outweighed(y, turn(z, x))), lambda y, x, z: _squares_apart(turn(z, x), y))
+turn       = elementwise("turn",           lambda y, x, z: _turned_twice(y, turn(z, x)), lambda y, x, z: _squares_apart(turn(z, x), y))
 part_of_length = elementwise("part_of_length", lambda y, x, z, h: at_zero(h, divide(square(part_of_length(z, x, h)), h)), lambda y, x, z, h: at_zero(h, negative(multiply(y, divide(part_of_length(z, x, h), h)))), None)
 
 # ---- ties share
@@ -341,9 +346,12 @@ def _power_base(x: DimArray, z: DimArray, y: DimArray | None = None) -> DimArray
 
 def _slope_of_powers(y: DimArray, x: DimArray, z: DimArray) -> DimArray | Pair:
     """The same of any exponents; a program takes them for positive until some are not."""
-    slope = lambda: _power_slope(y, x, z)
+
+    def slope() -> DimArray:
+        return _power_slope(y, x, z)
+
     looks = backends.may_look(innermost(z).raw)
-    if z.dtype.kind == "c" or len(x.names) != len(y.names) or not (looks or backends.is_recording()):
+    if z.dtype.kind == "c" or not (looks or backends.is_recording()):
         return slope()
     falls = less(innermost(z), c(0.0))
     if looks and not falls.raw.any():
