@@ -118,6 +118,21 @@ def test_logarithms_of_powers_of_which_the_exponents_are_differentiated(power: A
         np.testing.assert_allclose(h(x, p), -0.1 * p / x, rtol=1e-12)
 
 
+@pytest.mark.parametrize("where", ["both", "base", "exponent"])
+def test_slices_of_powers_of_exponents_of_both_signs(where: str) -> None:
+    x, p = np.array([[1.0, 2.0, 3.0], [0.5, 2.0, 1e95]]), np.array([[-1.0, 2.0, 0.5], [-2.5, 1.0, -3.0]])
+    a = ng.DimArray(x, ("b", "i")).vectorize("b") if where != "exponent" else ng.DimArray(x[1], "i")
+    b = ng.DimArray(p, ("b", "i")).vectorize("b") if where != "base" else ng.DimArray(p[1], "i")
+    g = lambda a, b: ng.grad(lambda a, b: np.log(a**b).sum(), wrt=(0, 1))(a, b)
+    program = ng.compile(g)
+    program(a, abs(b))
+    u, v, _ = np.broadcast_arrays(a.data, b.data, np.empty((2, 3)))
+    for h in (g, program):
+        in_x, in_p = (d.devectorize("b").transpose("b", "i").data for d in h(a, b))
+        np.testing.assert_allclose(in_x, v / u, rtol=1e-13)
+        np.testing.assert_allclose(in_p, np.log(u), rtol=1e-13, atol=1e-15)
+
+
 def test_angles_over_dims_of_their_own_bend() -> None:
     y, x = ng.DimArray([2e-200, 3e-200], "i"), ng.DimArray([1e-200, -3e-200, 2e-200], "j")
     w = np.array([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]])

@@ -356,7 +356,7 @@ def _slope_of_powers(y: DimArray, x: DimArray, z: DimArray) -> DimArray | Pair:
     falls = less(innermost(z), c(0.0))
     if looks and not falls.raw.any():
         return slope()
-    rises, one = structure.logical_not(falls), structure.zeros_spread(innermost(y), like(y), 1)
+    rises, one = structure.logical_not(falls), structure.stamp(structure.zeros_spread(y, like(y), 1), y.hidden)
     first = structure.if_likely(rises, slope, lambda: where(falls, _exponent_over_base(x, z), slope()))
     return Pair(first, structure.if_likely(rises, lambda: one, lambda: where(falls, y, one)))
 
