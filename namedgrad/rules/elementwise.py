@@ -353,12 +353,12 @@ def _slope_of_powers(y: DimArray, x: DimArray, z: DimArray) -> DimArray | Pair:
     looks = backends.may_look(innermost(z).raw)
     if z.dtype.kind == "c" or not (looks or backends.is_recording()):
         return slope()
-    falls = less(innermost(z), c(0.0))
-    if looks and not falls.raw.any():
+    rises = greater_equal(innermost(z), c(0.0))
+    if looks and rises.raw.all():
         return slope()
-    rises, one = structure.logical_not(falls), structure.stamp(structure.zeros_spread(y, like(y), 1), y.hidden)
-    first = structure.if_likely(rises, slope, lambda: where(falls, _exponent_over_base(x, z), slope()))
-    return Pair(first, structure.if_likely(rises, lambda: one, lambda: where(falls, y, one)))
+    one = structure.stamp(structure.zeros_spread(y, like(y), 1), y.hidden)
+    first = structure.if_likely(rises, slope, lambda: where(rises, slope(), _exponent_over_base(x, z)))
+    return Pair(first, structure.if_likely(rises, lambda: one, lambda: where(rises, one, y)))
 
 
 def _exponent_over_base(x: DimArray, z: DimArray, *, whole: bool = False) -> DimArray:
