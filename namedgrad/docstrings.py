@@ -11,7 +11,7 @@ import numpy as np
 from namedgrad.array import TraceError, make
 from namedgrad.axes import NONE
 from namedgrad.backends.text import Formula, formula
-from namedgrad.linear import Mask
+from namedgrad.linear import Mask, Pair, ops
 from namedgrad.primitive.elementwise import Elementwise
 from namedgrad.primitive.registry import Operation
 
@@ -112,6 +112,8 @@ def _partial(partial: Any, names: tuple[str, ...]) -> str:
         factor = partial(*(make(Formula(n), (), NONE) for n in ("out", *names)))
     except TraceError:
         return "none"
+    if isinstance(factor, Pair):
+        factor = ops.mul(factor.g, factor.factor)
     return f"where({formula(factor.where.raw).text}, 1, 0)" if isinstance(factor, Mask) else formula(factor.raw).text
 
 

@@ -60,7 +60,7 @@ class Weight(NamedTuple):
 class Pair(NamedTuple):
     """A cotangent, or a factor, given as a product, so that :func:`fold` can sum the first by a contraction.
 
-    Of a factor the second has only axes of the operand: it is multiplied with what is left of the sum.
+    Of a factor the second is multiplied with what is left of the sum if it has only axes of the operand.
     """
 
     g: DimArray
@@ -123,7 +123,8 @@ def fold(g: DimArray, f: Factor, names: Names, dtype: np.dtype[Any] | None = Non
     how: Any = g.hidden
     kind = type(f)
     if kind is Pair:
-        return fold(fold(g, f.g, names), f.factor, names, dtype)  # type: ignore[union-attr]
+        first, rest = f  # type: ignore[misc]
+        return fold(fold(g, first, names) if set(rest.names) <= set(names) else product(g, first), rest, names, dtype)
     own = () if kind is int else f.where.names if kind is Mask else f.names  # type: ignore[union-attr]
     if g.names == names and (own == names or not own):
         if kind is int and f == 1 and (dtype is None or dtype == g.dtype):

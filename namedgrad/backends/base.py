@@ -206,8 +206,8 @@ class Backend(
         return self.xp.negative(self.xp.multiply(self.xp.multiply(g, y), y))
 
     def minus_share(self, g: Raw, x: Raw, y: Raw) -> Raw:
-        """``-g (x / y)``: ``g x`` may leave the range where that does not."""
-        return self.xp.multiply(g, self.minus_quotient(x, y))
+        """``-(g / y) x`` of a quotient ``x``: ``g x`` and ``x / y`` may leave the range where that does not."""
+        return self.xp.multiply(self.minus_quotient(g, y), x)
 
     def quotient_tangent(self, t: Raw, u: Raw, x: Raw, y: Raw) -> Raw:
         """``t / y - (u / y) x``, of a quotient ``x``: so it is exactly 0 of what is divided by itself, and in range."""

@@ -317,7 +317,7 @@ class NumpyBackend(
         """In one pass over memory: of eight million in 10 ms instead of 17."""
 
         def some(g: Raw, x: Raw, y: Raw, to: Raw) -> None:
-            np.negative(np.multiply(np.divide(x, y, out=to), g, out=to), out=to)
+            np.negative(np.multiply(np.divide(g, y, out=to), x, out=to), out=to)
 
         out = _at_once(some, g, x, y)
         return super().minus_share(g, x, y) if out is None else out

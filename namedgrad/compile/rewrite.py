@@ -100,6 +100,8 @@ def operand(call: Call, out: Var, made: Mapping[Var, Call], *, trusting: bool) -
         same = y if is_all(x, 1) else x if is_all(y, 1) else None
     elif (function == NUMPY.power and is_all(args[1], 1)) or (trusting and function == NUMPY.shield):
         same = args[0]
+    if function == NUMPY.where and type(same) is Constant and isinstance(same.value, np.ndarray):
+        return same if (same.value.shape, same.value.dtype) == (out.shape, out.dtype) else None
     if type(same) is not Var or (same.dtype is None) is not (out.dtype is None):  # None would equal float64
         return None
     fits = same.shape == out.shape and same.dtype == out.dtype

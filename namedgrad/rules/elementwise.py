@@ -74,9 +74,14 @@ def _angle2(z: DimArray, sign: int) -> DimArray:
     return multiply(z, add(c(2.0), multiply(c(sign / 3), z)))
 
 
-def _squares_apart(x: DimArray, y: DimArray) -> DimArray:
+def _turned_twice(y: DimArray, w: DimArray) -> Pair:
+    """``-2 y w``, of which one may be infinite where the other is 0."""
+    return Pair(multiply(c(-2.0), structure.shield.two(y, w)), w)
+
+
+def _squares_apart(x: DimArray, y: DimArray) -> Pair:
     """``x**2 - y**2``, of which each square may be infinite alone."""
-    return multiply(subtract(x, y), add(x, y))
+    return Pair(subtract(x, y), add(x, y))
 
 
 def at_zero(x: DimArray, factor: DimArray) -> DimArray:
@@ -172,7 +177,7 @@ minus_share    = elementwise("minus_share",    None, None, None)
 minus_squares  = elementwise("minus_squares",  None, None)
 square_and_one_times = elementwise("square_and_one_times", None, None)
 quotient_tangent = elementwise("quotient_tangent", None, None, None, None)
-reciprocal = elementwise("reciprocal",     lambda y, x: late(y, lambda y: negative(square(y)), minus_squares.two, of_one=True), domain="nonzero")
+reciprocal = elementwise("reciprocal",     lambda y, x: _minus_square(y), domain="nonzero")
 square     = elementwise("square",         lambda y, x: twice(x), domain="real")
 power      = powering("power",             lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 float_power = powering("float_power",      lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
@@ -185,7 +190,7 @@ copysign   = elementwise("copysign",       lambda y, x, z: multiply(sign(x), cop
 nextafter  = elementwise("nextafter",      1,                                     None, domain="real")
 heaviside  = elementwise("heaviside",      None,                                  lambda y, x, z: mask(equal(x, c(0))), domain="real")
 ldexp      = elementwise("ldexp",          lambda y, x, z: ldexp(structure.cast(c(1.0), x.dtype), z), None)
-turn       = elementwise("turn",           lambda y, x, z: multiply(c(-2.0), structure.outweighed(y, turn(z, x))), lambda y, x, z: _squares_apart(turn(z, x), y))
+turn       = elementwise("turn",           lambda y, x, z: _turned_twice(y, turn(z, x)), lambda y, x, z: _squares_apart(turn(z, x), y))
 part_of_length = elementwise("part_of_length", lambda y, x, z, h: at_zero(h, divide(square(part_of_length(z, x, h)), h)), lambda y, x, z, h: at_zero(h, negative(multiply(y, divide(part_of_length(z, x, h), h)))), None)
 
 # ---- ties share
@@ -233,9 +238,9 @@ arccosh    = length_of("arccosh",          lambda y, x: arccosh_slope(x), domain
 arctanh    = elementwise("arctanh",        lambda y, x: arctanh_slope(x), domain="unit")
 # Slopes that are polynomials in themselves, so that no order of derivative subtracts what is nearly equal, or infinite
 arcsin_slope  = elementwise("arcsin_slope",  lambda y, x: multiply(multiply(x, y), square(y)))
-arctan_slope  = elementwise("arctan_slope",  lambda y, x: multiply(multiply(c(-2.0), scale(y, x)), y))
-arcsinh_slope = elementwise("arcsinh_slope", lambda y, x: negative(multiply(scale(y, x), square(y))))
-arccosh_slope = elementwise("arccosh_slope", lambda y, x: multiply(multiply(c(-0.5), y), _pole_pair(x)))
+arctan_slope  = elementwise("arctan_slope",  lambda y, x: Pair(multiply(c(-2.0), scale(y, x)), y))
+arcsinh_slope = elementwise("arcsinh_slope", lambda y, x: Pair(negative(multiply(scale(y, x), y)), y))
+arccosh_slope = elementwise("arccosh_slope", lambda y, x: Pair(multiply(c(-0.5), _pole_pair(x)), y))
 arctanh_slope = elementwise("arctanh_slope", lambda y, x: multiply(multiply(c(2.0), x), square(y)))
 sech2      = elementwise("sech2",          lambda y, x: multiply(c(-2.0), multiply(tanh(x), y)))
 sinc       = elementwise("sinc",           lambda y, x: sinc_slope(x, y), domain="nonzero")
@@ -266,8 +271,12 @@ def late(x: DimArray, whole: Callable[[DimArray], DimArray], meets: Callable[[Di
 
     These are of what is differentiated itself, or a result: any other array may be written into before.
     """
+    return structure.Late(x, whole, meets, joins, of_one=of_one) if _is_late(x) else whole(x)
+
+
+def _is_late(x: DimArray) -> bool:
     many = x.level is None and isinstance(x.raw, np.ndarray) and x.raw.size >= structure.MANY and x.dtype.kind == "f"
-    return structure.Late(x, whole, meets, joins, of_one=of_one) if many and not backends.is_recording() else whole(x)
+    return many and not backends.is_recording()
 
 
 def _times(kernel: Elementwise, number: float) -> Callable[[DimArray, DimArray], DimArray]:
@@ -278,6 +287,13 @@ def over(x: DimArray, number: float = 1.0) -> DimArray:
     """The reciprocal as a factor, or a number over an array."""
     meets = divide.two if number == 1 else _times(quotient_times, number)
     return late(x, lambda x: divide(c(number), x), meets, of_one=True)
+
+
+def _minus_square(y: DimArray) -> DimArray | Pair:
+    """``-y**2``, in two parts as :func:`_slope_in_divisor` has them."""
+    if _is_late(y):
+        return late(y, lambda y: negative(square(y)), minus_squares.two, of_one=True)
+    return Pair(y, negative(y))
 
 
 def twice(x: DimArray) -> DimArray:
@@ -311,16 +327,42 @@ def known_number(x: DimArray) -> Any:
     return x.raw if known else None
 
 
-def _power_base(x: DimArray, z: DimArray, y: DimArray | None = None) -> DimArray:
-    """d(x**z)/dx = z x**(z - 1), exactly 0 where z is 0; its own derivative in z is right there, too; y is x**z."""
+def _power_base(x: DimArray, z: DimArray, y: DimArray | None = None) -> DimArray | Pair:
+    """d(x**z)/dx = z x**(z - 1), exactly 0 where z is 0; its own derivative in z is right there, too; y is x**z.
+
+    Of negative powers in two parts, as :func:`_slope_in_divisor` has them; those of -0.0 that are not whole are those of 0.
+    """
     if (number := known_number(z)) is not None:
         if number in (0, 1, 2):
             return twice(x) if number == 2 else c(float(number))
+        if y is not None and not isinstance(number, complex) and number < 0:
+            return Pair(_exponent_over_base(x, z, whole=number % 1 == 0), y)
         if y is None or number - 1 in _QUICK_POWERS or y.size < MANY or not backends.may_look(innermost(y).raw):
             return multiply(z, power(x, subtract(z, c(1))))
         return _power_slope(y, x, z)
     z = z if z.dtype.kind in "fc" else structure.cast(z, "float64")
-    return power_order(1)(x, z) if y is None else _power_slope(y, x, z)
+    return power_order(1)(x, z) if y is None else _slope_of_powers(y, x, z)
+
+
+def _slope_of_powers(y: DimArray, x: DimArray, z: DimArray) -> DimArray | Pair:
+    """The same of any exponents; a program takes them for positive until some are not."""
+
+    def slope() -> DimArray:
+        return _power_slope(y, x, z)
+
+    looks = backends.may_look(innermost(z).raw)
+    if z.dtype.kind == "c" or not (looks or backends.is_recording()):
+        return slope()
+    rises = greater_equal(innermost(z), c(0.0))
+    if looks and rises.raw.all():
+        return slope()
+    one = structure.stamp(structure.zeros_spread(y, like(y), 1), y.hidden)
+    first = structure.if_likely(rises, slope, lambda: where(rises, slope(), _exponent_over_base(x, z)))
+    return Pair(first, structure.if_likely(rises, lambda: one, lambda: where(rises, one, y)))
+
+
+def _exponent_over_base(x: DimArray, z: DimArray, *, whole: bool = False) -> DimArray:
+    return divide(z, x if whole else add(x, c(0.0)))
 
 
 def _power_exponent(y: DimArray, x: DimArray, z: DimArray) -> DimArray:
@@ -340,15 +382,18 @@ def power_order(n: int) -> Callable[..., DimArray]:
 
 
 def _slope_in_divisor(y: DimArray, z: DimArray) -> DimArray | Pair:
-    """``-y / z``; by a divisor of fewer dims in two parts, whose large one is at hand, unless it is 0 or infinite."""
-    if len(z.names) < len(y.names) and known_finite(z):
-        part = minus_quotient(c(1.0), _as_precise(z, y))
-        if known_finite(part):
-            return Pair(y, part)
-    if y.level is not None or y.names != z.names:
-        return _minus_quotient(y, z)
+    """``-y / z``, in two parts: what one of them takes out of the range the other, or a cotangent, may bring back.
+
+    By a divisor of fewer dims cotangents meet ``y`` first, and are summed, unless the other part is known to be infinite.
+    """
     meets, joins = lambda g, z: minus_share(g, y, z), lambda t, u: quotient_tangent(t, u, y, z)
-    return late(z, lambda z: _minus_quotient(y, z), meets, joins)
+    if y.level is None and y.names == z.names and _is_late(z):
+        return late(z, lambda z: _minus_quotient(y, z), meets, joins)
+    part = _minus_quotient(c(1.0), _as_precise(z, y))
+    if len(z.names) == len(y.names):
+        return Pair(part, y)
+    odd = backends.may_look(innermost(z).raw) and not (known_finite(z) and known_finite(part))
+    return _minus_quotient(y, z) if odd else Pair(y, part)
 
 
 def _minus_quotient(x: DimArray, y: DimArray) -> DimArray:
@@ -356,7 +401,7 @@ def _minus_quotient(x: DimArray, y: DimArray) -> DimArray:
     return divide(x, negative(y)) if backends.is_recording() else minus_quotient(x, y)
 
 
-minus_quotient = elementwise("minus_quotient", lambda o, x, y: _minus_quotient(c(1.0), y), lambda o, x, y: _minus_quotient(o, y))
+minus_quotient = elementwise("minus_quotient", lambda o, x, y: _minus_quotient(c(1.0), y), lambda o, x, y: _slope_in_divisor(o, y))
 
 
 def _order_in_exponent(n: int, y: DimArray, x: DimArray, z: DimArray) -> DimArray:

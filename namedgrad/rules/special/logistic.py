@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from namedgrad.array import DimArray
+from namedgrad.linear import Pair
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules.elementwise import c, clip, tanh
 from namedgrad.rules.jointly import Joint
@@ -31,7 +32,7 @@ log1mexp = special(
     source="Mächler (2012), Accurately computing log(1 - exp(-a)).")
 # fmt: on
 # The bend of an odd function: no difference of the two infinities that 1 / x**2 and 1 / (1 - x)**2 may be
-_logit_slope = elementwise("logit_slope", lambda s, x: multiply(multiply(s, subtract(scaled(2.0, x), c(1.0))), s))
+_logit_slope = elementwise("logit_slope", lambda s, x: Pair(multiply(s, subtract(scaled(2.0, x), c(1.0))), s))
 _logit = elementwise("logit", lambda y, x: _logit_slope(x))
 
 
