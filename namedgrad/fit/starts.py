@@ -43,7 +43,7 @@ from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import inverses
 from namedgrad.fit.status import Status
 from namedgrad.fit.surface import Surface
-from namedgrad.fit.symmetry import NEGATIVE, Symmetry, finite, latin, measure, natural_units, of_any_size
+from namedgrad.fit.symmetry import NEGATIVE, Flow, Symmetry, finite, latin, measure, natural_units, of_any_size
 from namedgrad.fit.threads import shares
 from namedgrad.positional import positional
 from namedgrad.transforms.grad import pushforward
@@ -65,6 +65,7 @@ ROUNDS = ((4, 5), (1, 10))  # how many are left after how many more iterations
 ONLY = "_only_cell"
 QUICK = 50  # iterations from SciPy's start values, which come first
 ENOUGH = 0.003  # of the cost: a fit that no candidate promises to better by more is kept
+VAGUE = 1e3  # times a parameter: with such an error it has gone where it makes no difference
 EQUAL = 1e-4  # relative differences of the cost that do not count
 SAME, TOGETHER = 1e-9, 3  # those that are rounding; parameters whose signs may belong together
 FIRST = 16  # cells that tell whether a model depends on a sign
@@ -259,7 +260,7 @@ class _Search:
         """Parameters for coordinates between -1 and 1 as they are in other frames."""
         for frame, shift, scale in zip(frames, self.found.shift, self.found.scale, strict=True):
             if scale is not None:
-                bent = scale.moved(bent, np.log(frame.unit))
+                bent = scale.moved(bent, np.log(frame.unit * _pace(shift)))
             if shift is not None:
                 bent = shift.moved(bent, frame.origin)
         return bent
@@ -272,7 +273,7 @@ class _Search:
         at, power = next((pair for pair in scaled if pair[1]), (0, 0.0))
         for k, f in enumerate(self.found.shift):
             if f is not None and f.weights[0, i]:  # a place
-                half = 1.0 if self.found.scale[k] is not None else 0.5 * np.ptp(finite(self.x[k]))
+                half = 1.0 if self.found.scale[k] is not None else 0.5 * np.ptp(finite(self.x[k])) * _pace(f)
                 far = kind < FAR  # such as that of a pole
                 return np.where(far, signs * 1.2 * 30**u, 2.4 * u - 1.2) * half
         most = math.pi * size / self._width(at)  # the rate of what is as fast as the observations can tell
@@ -486,6 +487,12 @@ class _Search:
         return out
 
 
+def _pace(shift: Flow | None) -> float:
+    """How fast places move with the origin of a coordinate: the number of the model's units in one of these."""
+    speeds = [] if shift is None else [w for w in np.abs(shift.weights[0]) if w]
+    return float(min(speeds, default=1.0))
+
+
 def _usual(problem: Residuals, missing: list[int]) -> Array:
     """SciPy's start values: 1, or what is feasible."""
     out = problem.start.copy()
@@ -523,7 +530,12 @@ def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tupl
     ended = found.arrays["x"]
     x[problem.free] = np.where(np.isfinite(ended).all(axis=0), ended, free)
     cost = problem.evaluate(x[problem.free], at).cost  # the solver rounds its own
-    _, lost = inverses(found.arrays["normal"], fitted=found.status != Status.MAX_ITERATIONS)
+    ended = found.status != Status.MAX_ITERATIONS
+    inverse, lost = inverses(found.arrays["normal"], fitted=ended)
+    with np.errstate(all="ignore"):
+        variances = small.diagonal(inverse) * 2 * cost / np.maximum(problem.counts[at], 1)
+        vague = linear.damped & (variances > np.square(VAGUE * x[problem.free]))
+    lost = lost | (ended & vague.any(axis=0))
     return x, np.where(np.isfinite(cost), cost, np.inf), np.where(lost, int(Status.SINGULAR), found.status)
 
 
