@@ -227,6 +227,42 @@ def test_models_with_constants_of_their_own(rate, limits):
     assert (2 * fit.cost.values < np.sum(noise**2, axis=1)).mean() >= 0.95
 
 
+def test_coordinates_of_each_cell_that_lie_far_from_zero():
+    """Birch (1947): energies at volumes, which were compared as if they began at 0."""
+    def energy(v, e, v0, b, p):
+        x = (v0 / v) ** (2 / 3)
+        return e + 9 / 16 * v0 * b * ((x - 1) ** 3 * p + (x - 1) ** 2 * (6 - 4 * x))
+
+    rng = np.random.default_rng(11)
+    truth = [rng.uniform(*ends, (CELLS, 1)) for ends in ((-10, -5), (38, 44), (0.3, 1), (3, 6))]
+    v = np.sort(rng.uniform(32, 50, (CELLS, 30)), axis=1)
+    y = energy(v, *truth)
+    noise = 0.03 * y.std(axis=1, keepdims=True) * rng.normal(size=y.shape)
+    fit = ng.least_squares(
+        lambda p, v, y: energy(v, *p.values()) - y, ["e", "v", "b", "p"], ng.DimArray(v, ("cell", "i")),
+        ng.DimArray(y + noise, ("cell", "i")), over="cell",
+    )  # fmt: skip
+    assert (2 * fit.cost.values < np.sum(noise**2, axis=1)).mean() >= 0.95
+
+
+def test_an_energy_beside_a_coordinate_that_has_a_unit_of_its_own():
+    """Photosynthesis in light and warmth: parameters of unknown size were sought in the unit of the light alone."""
+    def rate(at, most, energy, half, loss):
+        i, t = at
+        return most * np.exp(energy / 8.314 * (1 / 298.15 - 1 / t)) * i / (i + half) - loss * 2 ** ((t - 298.15) / 10)
+
+    rng = np.random.default_rng(1)
+    truth = [rng.uniform(*ends, (CELLS, 1)) for ends in ((10, 40), (3e4, 8e4), (100, 600), (0.5, 3))]
+    i, t = rng.uniform(0, 2000, 60), rng.uniform(275, 315, 60)
+    y = rate((i, t), *truth)
+    noise = 0.03 * y.std(axis=1, keepdims=True) * rng.normal(size=y.shape)
+    fit = ng.least_squares(
+        lambda p, i, t, y: rate((i, t), *p.values()) - y, ["most", "energy", "half", "loss"],
+        ng.DimArray(i, ("n",)), ng.DimArray(t, ("n",)), ng.DimArray(y + noise, ("cell", "n")), over="cell",
+    )  # fmt: skip
+    assert (2 * fit.cost.values < np.sum(noise**2, axis=1)).mean() >= 0.95
+
+
 def test_a_spot_in_micrometres_on_coordinates_in_metres():
     rng, x, y = np.random.default_rng(0), np.linspace(0, 10, 16)[:, None], np.linspace(-3, 3, 14)
     limits = [(1, 3), (3, 7), (-1, 1), (1, 2), (0.5, 1.2), (-0.5, 0.5)]
