@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 
 from namedgrad.fit.given import Given
+from namedgrad.fit.labels import coordinate, places
 from namedgrad.fit.moving import Curve, moving
 from namedgrad.fit.scipy_options import as_options
 from namedgrad.fit.series import Series, fit_series, units_of
@@ -29,7 +30,6 @@ EXTRAS = {
     "curvefit_chi2": {"long_name": "sum of squared residuals, each divided by its sigma"},
     "curvefit_dof": {"long_name": "degrees of freedom"},
 }
-SHOWN = 3  # cells that an error names
 
 
 def curvefit(
@@ -300,11 +300,7 @@ def _coordinate(obj: Any, c: Any) -> xr.DataArray:
         return c
     if not isinstance(c, str):
         raise TypeError(f"coords: give names or DataArrays, got {type(c).__name__} {c!r}")
-    try:
-        found: xr.DataArray = obj[c]
-    except KeyError:
-        raise KeyError(f"coords: there is no {c!r}, the coordinates are {tuple(obj.coords)}") from None
-    return found
+    return coordinate(obj, c)
 
 
 def _fit(
@@ -395,22 +391,13 @@ def failure(series: Series, status: Any, failed: Any, where: xr.DataArray | None
     for reason, text in reasons.items():
         at = np.flatnonzero(failed & (status == reason))
         if at.size:
-            places = "" if where is None or not where.dims else f" ({_places(where, at)})"
-            parts.append(f"{text}: {at.size}{places}")
+            cells = "" if where is None or not where.dims else f" ({places(where, at)})"
+            parts.append(f"{text}: {at.size}{cells}")
     kind = ValueError if not series.skipna and (status[failed] == Status.NOT_FINITE).all() else RuntimeError
     return kind(
         f"Optimal parameters not found in {int(np.sum(failed))} of {status.size} fits{name}. " + "; ".join(parts)
         + '. errors="ignore" gives NaN there, and curvefit_status says why'
     )  # fmt: skip
-
-
-def _places(where: xr.DataArray, at: Any) -> str:
-    """The first cells, by label."""
-    shown = []
-    for position in np.stack(np.unravel_index(at[:SHOWN], where.shape), axis=-1).tolist():
-        pairs = zip(where.dims, position, strict=True)
-        shown.append("(" + ", ".join(f"{d}={where[d].values[i] if d in where.coords else i}" for d, i in pairs) + ")")
-    return ", ".join(shown) + (", ..." if at.size > SHOWN else "")
 
 
 # ------------------------------------------------------------------------------------------------ parameters

@@ -1,4 +1,4 @@
-"""Labels that move with the coordinates of a model, which may make labels of their values itself."""
+"""Labels: of cells that an error names; and those that move with the coordinates of a model, which may make them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from namedgrad.axes import Name
 from namedgrad.transforms.leaves import flatten, unflatten
 
 Array = np.ndarray[Any, Any]
+SHOWN = 3  # cells that an error names
 
 
 def followers(data: Any, coordinates: Sequence[Array]) -> dict[Name, int]:
@@ -43,3 +44,21 @@ def _moved(leaf: Any, labels: Mapping[Name, Array]) -> Any:
         return leaf
     own = {dim: x for dim, x in labels.items() if dim in leaf.indexes}
     return leaf.assign_coords(own) if own else leaf
+
+
+def places(where: xr.DataArray, at: Any) -> str:
+    """The first of some cells, by label."""
+    shown = []
+    for position in np.stack(np.unravel_index(at[:SHOWN], where.shape), axis=-1).tolist():
+        pairs = zip(where.dims, position, strict=True)
+        shown.append("(" + ", ".join(f"{d}={where[d].values[i] if d in where.coords else i}" for d, i in pairs) + ")")
+    return ", ".join(shown) + (", ..." if at.size > SHOWN else "")
+
+
+def coordinate(obj: Any, name: str) -> xr.DataArray:
+    """A coordinate or variable by name."""
+    try:
+        found: xr.DataArray = obj[name]
+    except KeyError:
+        raise KeyError(f"coords: there is no {name!r}, the coordinates are {tuple(obj.coords)}") from None
+    return found

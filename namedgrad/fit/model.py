@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from xarray.indexes import PandasIndex
 
+from namedgrad.axes import AxisError, Name
 from namedgrad.backends import backend_of
 from namedgrad.backends.base import Backend
+from namedgrad.fit.labels import coordinate
 from namedgrad.fit.lazy import LazyResult
 from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.residuals import Residuals
@@ -27,12 +30,13 @@ def fit_model(
     time_origin: Any, options: Mapping[str, Any],
 ) -> Any:  # fmt: skip
     """``least_squares`` of ``model(params, *coords) - obj``; see :meth:`namedgrad.xarray.accessor.Grad.fit`."""
-    given = [obj[c] if isinstance(c, str) else c for c in (coords if isinstance(coords, (tuple, list)) else (coords,))]
+    several = coords if isinstance(coords, (tuple, list)) else (coords,)
+    given = [coordinate(obj, c) if isinstance(c, str) else c for c in several]
     home = backend_of(*(innermost(x).raw for x in adapter_of(obj).parts(obj)))
     readers = [_reader(c, time_units, time_origin, home) for c in given]
     numbers = [read(c) for read, c in zip(readers, given, strict=True)]
     predicted = [functools.partial(_read_like, c, read, home) for c, read in zip(given, readers, strict=True)]
-    residual = functools.partial(_misfit, model)
+    residual = functools.partial(_misfit, model, (over,) if isinstance(over, str) else tuple(over or ()))
     fit: Any = least_squares(residual, params, *numbers, obj, over=over, **options)
     if not isinstance(fit, (LeastSquaresResult, LazyResult)):
         return fit
@@ -47,7 +51,7 @@ def fit_model(
     return fit
 
 
-def _misfit(model: Callable[..., Any], p: Any, *data: Any) -> Any:
+def _misfit(model: Callable[..., Any], over: Sequence[Name], p: Any, *data: Any) -> Any:
     """The model less the observations, which come last."""
     found, observed = model(p, *data[:-1]), data[-1]
     if isinstance(observed, xr.Dataset) and isinstance(found, Mapping):
@@ -57,7 +61,37 @@ def _misfit(model: Callable[..., Any], p: Any, *data: Any) -> Any:
                 f"the model has the variables {list(found)} and the Dataset {list(observed.data_vars)}; return what "
                 f"there is to fit, ds[[...]].grad.fit(...) fits some of them (only in one: {sorted(other, key=str)})"
             )
+        for n, x in found.items():
+            _require_alike(x, observed[n], over)
+    _require_alike(found, observed, over)
     return found - observed
+
+
+def _require_alike(found: Any, observed: Any, over: Sequence[Name]) -> None:
+    """Raise if a model has dims that observations lack, each of which would count many times, or none of their labels.
+
+    Nothing would be fitted then. Some labels may be lost by a shift within the model. Predictions meet one number.
+    """
+    several = isinstance(observed, (xr.DataArray, xr.Dataset)) and observed.dims
+    if not isinstance(found, xr.DataArray) or not several:
+        return
+    sizes = f"the model has the dims {_sizes(found)}, but the observations {_sizes(observed)}; return what the data"
+    if extra := [d for d in found.dims if d not in observed.dims and d not in over]:
+        raise AxisError(f"{sizes} should be, without {extra}, or put dims whose cells are fits of their own into over=")
+    for d in found.dims:
+        if _are_apart(*(x.xindexes.get(d) for x in (found, observed))):
+            raise AxisError(f"{sizes} should be, with some of their labels along {d!r}, or .drop_vars({d!r}) before")
+
+
+def _are_apart(one: Any, other: Any) -> bool:
+    """Whether two indexes have labels, but none in common."""
+    if not isinstance(one, PandasIndex) or not isinstance(other, PandasIndex):
+        return False
+    return min(len(one.index), len(other.index)) > 0 and not one.index.isin(other.index).any()
+
+
+def _sizes(x: Any) -> str:
+    return f"({', '.join(f'{d}: {n}' for d, n in x.sizes.items())})"
 
 
 def _reader(c: Any, time_units: str, time_origin: Any, home: Backend) -> Callable[[Any], Any]:

@@ -15,6 +15,7 @@ from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.fit.cells import CELL, Cells, Index
 from namedgrad.fit.given import Captured
+from namedgrad.fit.labels import places
 from namedgrad.fit.parameters import Matrix, Parameters, as_entries, kind_of, names_of
 from namedgrad.fit.places import on_device_of
 from namedgrad.linear import Like
@@ -81,9 +82,20 @@ class Problem:
         low, high = ({n: pair[i] for n, pair in given["limits"].items()} for i in (0, 1))
         self.lower, self.upper = p.matrix(low, -np.inf), p.matrix(high, np.inf)
         for name, rows in p.rows.items():
-            if np.any(self.lower[rows] > self.upper[rows]):
-                raise ValueError(f"bounds[{name!r}]: the lower bound is not everywhere at or below the upper one")
+            self._require_order(name, self.lower[rows], self.upper[rows])
         self.start = np.clip(p.matrix(given["params"], np.nan), self.lower, self.upper)  # NaN where a bound is
+
+    def _require_order(self, name: Name, low: Matrix, high: Matrix) -> None:
+        cell, row = np.nonzero((low > high).T)
+        if not cell.size:
+            return
+        sizes, wrong, first = self.cells.sizes, np.unique(cell), (row[0], cell[0])
+        where = xr.DataArray(np.zeros(tuple(sizes.values())), self.cells.coords, tuple(sizes))
+        at = f" in {len(wrong)} of {self.cells.count} cells ({places(where, wrong)})" if sizes else ""
+        raise ValueError(
+            f"bounds[{name!r}] are (lower, upper), but the lower bound is above the upper one{at}: "
+            f"{low[first]:g} > {high[first]:g}"
+        )
 
     def _hold(self, fixed: Sequence[Name]) -> None:
         self.free = np.ones(self.parameters.count, dtype=bool)
@@ -230,8 +242,8 @@ class Problem:
 def single(out: Output, what: str) -> None:
     """Raise unless the function returned one real floating-point array."""
     if len(out.parts) != 1 or len(out.tree.leaves) != 1:
-        kinds = ", ".join(type(x).__name__ for x in out.tree.leaves)
-        raise TypeError(f"the {what} must be one floating-point array, got {len(out.tree.leaves)} leaves: {kinds}")
+        kinds = [f"{type(x).__name__}{f' of {x.dtype}' if hasattr(x, 'dtype') else ''}" for x in out.tree.leaves]
+        raise TypeError(f"the {what} must be one floating-point array, got {', '.join(kinds) or 'nothing'}")
     if out.parts[0].dtype.kind == "c":
         raise TypeError(f"the {what} is complex; fit its real and imaginary parts, joined along a dim")
 

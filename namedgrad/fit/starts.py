@@ -22,7 +22,6 @@ but noise (:mod:`~namedgrad.fit.noise`), or where no candidate promises to do be
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -41,9 +40,10 @@ from namedgrad.fit.noise import ELSEWHERE, FEW, elsewhere, looks_like_noise, swi
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import inverses
+from namedgrad.fit.signs import positive
 from namedgrad.fit.status import Status
 from namedgrad.fit.surface import Surface
-from namedgrad.fit.symmetry import NEGATIVE, Symmetry, finite, latin, measure, natural_units, of_any_size
+from namedgrad.fit.symmetry import NEGATIVE, Flow, Symmetry, finite, latin, measure, natural_units, of_any_size
 from namedgrad.fit.threads import shares
 from namedgrad.positional import positional
 from namedgrad.transforms.grad import pushforward
@@ -65,9 +65,9 @@ ROUNDS = ((4, 5), (1, 10))  # how many are left after how many more iterations
 ONLY = "_only_cell"
 QUICK = 50  # iterations from SciPy's start values, which come first
 ENOUGH = 0.003  # of the cost: a fit that no candidate promises to better by more is kept
+VAGUE = 1e3  # times a parameter: with such an error it has gone where it makes no difference
 EQUAL = 1e-4  # relative differences of the cost that do not count
-SAME, TOGETHER = 1e-9, 3  # those that are rounding; parameters whose signs may belong together
-FIRST = 16  # cells that tell whether a model depends on a sign
+FIRST = 16  # cells that tell what residuals are, and where coordinates are that differ from cell to cell
 FAR = 0.15  # of the candidates of a place, which are beyond the data
 # Of so many candidates one has lengths of up to so many ranges: energies may count in other units than temperatures.
 LONG, LONGEST = 8, 1e3
@@ -102,7 +102,7 @@ def find_starts(
         if differs and begin is not None and (plain := _as_difference(problem, begin)) is not None:
             other, differs = _found(plain, missing)
             x = x if differs else _cheaper(problem, x, other)
-        return _positive(problem, missing, x)
+        return positive(problem, missing, x)
 
 
 def _found(problem: Residuals, missing: list[int]) -> tuple[Array, bool]:
@@ -136,26 +136,6 @@ def _cheaper(problem: Residuals, x: Array, other: Array) -> Array:
     """Of two start values for each cell the one that leads to less."""
     now, then = (_descended(problem, v, problem.everywhere, QUICK)[1] for v in (x, other))
     return np.where(then < now * (1 - EQUAL), other, x)
-
-
-def _positive(problem: Residuals, missing: list[int], x: Array) -> Array:
-    """Start values without the signs, of one parameter or of a few together, that make no difference to the fit."""
-    for rows in (list(c) for n in range(1, TOGETHER + 1) for c in itertools.combinations(missing, n)):
-        index = np.flatnonzero(((x[rows] < 0) & (-x[rows] <= problem.upper[rows])).all(axis=0))
-        if index.size and _turned(problem, rows, x, index[:FIRST]):
-            for some in batches(index[FIRST:], problem.size):
-                _turned(problem, rows, x, some)
-    return x
-
-
-def _turned(problem: Residuals, rows: list[int], x: Array, index: Index) -> bool:
-    """Turn the signs of some parameters in cells where that makes no difference; and whether there are any."""
-    before, after = x[:, index], x[:, index]
-    after[rows] *= -1
-    now, then = (problem.evaluate(v[problem.free], index).cost for v in (before, after))
-    same = np.abs(then - now) <= SAME * now
-    x[:, index] = np.where(same, after, before)
-    return bool(same.any())
 
 
 def in_a_cell(data: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
@@ -204,11 +184,19 @@ class _Search:
         self.surface.units = natural_units(self.surface, self.free, self.typical)
         self.found: Symmetry = measure(self.surface, self.free, self.typical)
         self.x = self.surface.x
-        if not self.surface.shared:  # cells are compared where all of them have coordinates between -1, or 0, and 1
-            lowest = [0.0 if f is None else -1.0 for f in self.found.shift]
-            self.x = [np.linspace(low, 1.0, x.size).reshape(x.shape) for low, x in zip(lowest, self.x, strict=True)]
+        if not self.surface.shared:  # cells are compared where their coordinates typically lie in their frames
+            self.x = [self._typical(k, x) for k, x in enumerate(self.surface.each(problem.everywhere[:FIRST]))]
         self.differs, self.wide, self.wavy, self.again = False, len(self.found.bent) >= WIDE, False, False
         self.bounded = bool(np.isfinite([problem.lower, problem.upper])[:, self.found.linear].any())
+
+    def _typical(self, k: int, several: Array) -> Array:
+        """Coordinates at even distances, in the middle of where those of some cells (cell, ...) begin and end."""
+        there = np.isfinite(several).any(axis=1)
+        several = several[there] if there.any() else np.array([[0.0, 1.0]])
+        frame = self._frame(k, several, 1)
+        ends = (end(several, axis=1) for end in (np.nanmin, np.nanmax))
+        first, last = (float(np.median((end - frame.origin) / frame.unit)) for end in ends)
+        return np.linspace(first, last, self.x[k].size).reshape(self.x[k].shape)
 
     # ---------------------------------------------------------------- candidates
 
@@ -259,7 +247,7 @@ class _Search:
         """Parameters for coordinates between -1 and 1 as they are in other frames."""
         for frame, shift, scale in zip(frames, self.found.shift, self.found.scale, strict=True):
             if scale is not None:
-                bent = scale.moved(bent, np.log(frame.unit))
+                bent = scale.moved(bent, np.log(frame.unit * _pace(shift)))
             if shift is not None:
                 bent = shift.moved(bent, frame.origin)
         return bent
@@ -272,7 +260,7 @@ class _Search:
         at, power = next((pair for pair in scaled if pair[1]), (0, 0.0))
         for k, f in enumerate(self.found.shift):
             if f is not None and f.weights[0, i]:  # a place
-                half = 1.0 if self.found.scale[k] is not None else 0.5 * np.ptp(finite(self.x[k]))
+                half = 1.0 if self.found.scale[k] is not None else 0.5 * np.ptp(finite(self.x[k])) * _pace(f)
                 far = kind < FAR  # such as that of a pole
                 return np.where(far, signs * 1.2 * 30**u, 2.4 * u - 1.2) * half
         most = math.pi * size / self._width(at)  # the rate of what is as fast as the observations can tell
@@ -285,7 +273,8 @@ class _Search:
             even = np.where(kind < 0.25, 2 * u, 1 / (0.1 + most * u))  # lengths, or rates as of periods
             return signs * np.where((kind < 0.5) & ~long, even, longest * (longest * far) ** -u) ** power
         if not self.x or any(f is None for f in self.found.scale):  # of unknown size
-            return of_any_size(self.x, count, rng)
+            given = [x * unit for x, unit in zip(self.x, self.surface.units, strict=True) if unit != 1]
+            return of_any_size([*self.x, *given], count, rng)  # energies count in other units, too
         wide = np.sinh(7 * (u - 0.5)) * np.where(kind < 0.3, 0.2, 1.0)  # a pure number: a phase, an exponent, a log
         return np.where(kind < 0.6, wide, signs * 10.0 ** (2 * u - 1))
 
@@ -486,6 +475,12 @@ class _Search:
         return out
 
 
+def _pace(shift: Flow | None) -> float:
+    """How fast places move with the origin of a coordinate: the number of the model's units in one of these."""
+    speeds = [] if shift is None else [w for w in np.abs(shift.weights[0]) if w]
+    return float(min(speeds, default=1.0))
+
+
 def _usual(problem: Residuals, missing: list[int]) -> Array:
     """SciPy's start values: 1, or what is feasible."""
     out = problem.start.copy()
@@ -523,7 +518,12 @@ def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tupl
     ended = found.arrays["x"]
     x[problem.free] = np.where(np.isfinite(ended).all(axis=0), ended, free)
     cost = problem.evaluate(x[problem.free], at).cost  # the solver rounds its own
-    _, lost = inverses(found.arrays["normal"], fitted=found.status != Status.MAX_ITERATIONS)
+    ended = found.status != Status.MAX_ITERATIONS
+    inverse, lost = inverses(found.arrays["normal"], fitted=ended)
+    with np.errstate(all="ignore"):
+        variances = small.diagonal(inverse) * 2 * cost / np.maximum(problem.counts[at], 1)
+        vague = linear.damped & (variances > np.square(VAGUE * x[problem.free]))
+    lost = lost | (ended & vague.any(axis=0))
     return x, np.where(np.isfinite(cost), cost, np.inf), np.where(lost, int(Status.SINGULAR), found.status)
 
 

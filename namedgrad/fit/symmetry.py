@@ -176,11 +176,11 @@ def _clearest(clear: Callable[[list[float], float, float], float], count: int) -
         if most > CLEAR:
             break
         for which in every:
-            before = best
+            before, needed = best, CLEARER * most
             for power in sorted(range(-DECADES, DECADES + 1), key=abs):
                 units = [10.0**power * u if k in which else u for k, u in enumerate(before)]
-                if (found := clear(units, least, CLEARER * most)) > 0:
-                    best, most = units, found
+                if (found := clear(units, least, needed)) > 0:
+                    best, most, needed = units, found, found
         if most > TOLD:
             break
     return best

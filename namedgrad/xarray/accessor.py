@@ -358,6 +358,8 @@ class Grad:
 
         Raises
         ------
+        AxisError
+            If the model has dims that the data lack, or none of their labels.
         ValueError
             If the model returns other variables than a Dataset has.
 

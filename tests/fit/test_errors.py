@@ -30,7 +30,8 @@ def fit(residual=residual, start=START, time=Y.time, y=Y, over=OVER, **options):
         (ValueError, "no parameter 'ratte'", {"bounds": {"ratte": (0, 1)}}),
         (TypeError, r"must be \(lower, upper\), got 1", {"bounds": {"rate": 1}}),
         (TypeError, "must be a dict", {"bounds": [(0, 1)]}),
-        (ValueError, r"bounds\['rate'\].*lower bound", {"bounds": {"rate": (1, 0)}}),
+        (ValueError, r"bounds\['rate'\].*lower bound.*12 of 12 cells.*: 1 > 0", {"bounds": {"rate": (1, 0)}}),
+        (TypeError, "one floating-point array, got DataArray of bool", {"residual": lambda p, t, y: p["size"] > y}),
         (ng.AxisError, r"has the dims \['time'\]", {"bounds": {"rate": (Y.time, None)}}),
         (ValueError, "sigma must be positive", {"sigma": 0.0}),
         (ng.AxisError, "sigma does not match", {"sigma": xr.DataArray([1.0, 2.0], dims="q")}),
@@ -57,6 +58,32 @@ def fit(residual=residual, start=START, time=Y.time, y=Y, over=OVER, **options):
 def test_messages(error, match, wrong):
     with pytest.raises(error, match=match):
         fit(**wrong)
+
+
+def test_crossed_bounds_are_told_by_label():
+    low = xr.ones_like(Y.lat, float).where(Y.lat != Y.lat[1], 5.0)
+    with pytest.raises(ValueError, match=rf"above the upper one in 4 of 12 cells \(\(lat={Y.lat[1].item()}, .*: 5 > 4"):
+        fit(bounds={"rate": (low, 4.0)})
+
+
+@pytest.mark.parametrize(
+    ("model", "match"),
+    [
+        (lambda p, t: p["size"] * t * xr.DataArray(np.ones(2), dims="k"), r"\(time: \d+, k: 2\), but the observations \(time"),
+        (lambda p, t: (p["size"] * t).assign_coords(time=t.time + 1000), "with some of their labels along 'time'"),
+    ],
+)
+def test_models_that_are_not_what_the_data_should_be(model, match):
+    with pytest.raises(ng.AxisError, match=match):
+        Y.grad.fit(model, "time", START, over=OVER)
+    both = xr.Dataset({"u": Y, "v": Y})
+    with pytest.raises(ng.AxisError, match=match):
+        both.grad.fit(lambda p, t: {"u": t * p["rate"], "v": model(p, t)}, "time", START, over=OVER)
+
+
+def test_a_coordinate_that_is_not_there():
+    with pytest.raises(KeyError, match="no 'tim', the coordinates are"):
+        Y.grad.fit(lambda p, t: p["size"] * t, "tim", START, over=OVER)
 
 
 @pytest.mark.parametrize("branch", [lambda t, x: np.where(t > 1, x, 0.0), lambda t, x: np.select([t > 1], [x], 0.0)])

@@ -175,6 +175,34 @@ def test_models_that_make_other_numbers_of_their_coordinate(model, x, limits, un
 KELVIN = 8.617e-5
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1e-3])
+def test_places_move_with_the_unit_that_a_model_computes_in(unit):
+    """They were sought where coordinates are, in a unit ten times as large, and a third of these fits missed a peak."""
+    rng, x = np.random.default_rng(5), np.linspace(0, 10, 80)
+    limits = [(1, 3), (2, 4), (0.3, 0.7), (1, 3), (6, 8), (0.3, 0.7), (-1, 1)]
+    peaks = lambda x, a, m, s, b, n, r, c: a * np.exp(-0.5 * ((x - m) / s) ** 2) + b * np.exp(-0.5 * ((x - n) / r) ** 2) + c
+    y = peaks(x, *(rng.uniform(*ends, (CELLS, 1)) for ends in limits))
+    noise = 0.03 * y.std(axis=1, keepdims=True) * rng.normal(size=y.shape)
+    fit = ng.least_squares(
+        lambda p, x, y: peaks(x / unit, *p.values()) - y, [f"q{i}" for i in range(7)],
+        ng.DimArray(x * unit, ("i",)), ng.DimArray(y + noise, ("cell", "i")), over="cell",
+    )  # fmt: skip
+    assert (2 * fit.cost.values < np.sum(noise**2, axis=1)).mean() >= 0.95
+
+
+def test_a_parameter_that_went_where_it_makes_no_difference_is_sought_elsewhere():
+    """A power alone leaves what looks like noise, so that the cutoff stayed where it came from 1: at 1e5 for 1e-5."""
+    rng, x = np.random.default_rng(5), np.linspace(0.1, 10, 80)
+    y = (lambda a, g, c: a * x**-g * np.exp(-x / c))(*(rng.uniform(*m, (CELLS, 1)) for m in ((1, 5), (0.5, 2), (2, 10))))
+    noise = 0.03 * y.std(axis=1, keepdims=True) * rng.normal(size=y.shape)
+    fit = ng.least_squares(
+        lambda p, x, y: p["a"] * x ** -p["g"] * np.exp(-x / p["c"]) - y, ["a", "g", "c"],
+        ng.DimArray(1e-6 * x, ("i",)), ng.DimArray(1e6 * (y + noise), ("cell", "i")), over="cell",
+    )  # fmt: skip
+    assert (fit.status == 0).mean() >= 0.95  # without a cutoff one is met as well
+    assert (2 * fit.cost.values < 1e12 * np.sum(noise**2, axis=1)).all()
+
+
 @pytest.mark.parametrize(
     ("rate", "limits"),
     [
@@ -195,6 +223,42 @@ def test_models_with_constants_of_their_own(rate, limits):
     fit = ng.least_squares(
         lambda p, t, y: rate(t, *p.values()) - y, [f"q{i}" for i in range(len(limits))], xr.DataArray(t, dims="t"),
         xr.DataArray(y + noise, dims=("cell", "t")), over="cell",
+    )  # fmt: skip
+    assert (2 * fit.cost.values < np.sum(noise**2, axis=1)).mean() >= 0.95
+
+
+def test_coordinates_of_each_cell_that_lie_far_from_zero():
+    """Birch (1947): energies at volumes, which were compared as if they began at 0."""
+    def energy(v, e, v0, b, p):
+        x = (v0 / v) ** (2 / 3)
+        return e + 9 / 16 * v0 * b * ((x - 1) ** 3 * p + (x - 1) ** 2 * (6 - 4 * x))
+
+    rng = np.random.default_rng(11)
+    truth = [rng.uniform(*ends, (CELLS, 1)) for ends in ((-10, -5), (38, 44), (0.3, 1), (3, 6))]
+    v = np.sort(rng.uniform(32, 50, (CELLS, 30)), axis=1)
+    y = energy(v, *truth)
+    noise = 0.03 * y.std(axis=1, keepdims=True) * rng.normal(size=y.shape)
+    fit = ng.least_squares(
+        lambda p, v, y: energy(v, *p.values()) - y, ["e", "v", "b", "p"], ng.DimArray(v, ("cell", "i")),
+        ng.DimArray(y + noise, ("cell", "i")), over="cell",
+    )  # fmt: skip
+    assert (2 * fit.cost.values < np.sum(noise**2, axis=1)).mean() >= 0.95
+
+
+def test_an_energy_beside_a_coordinate_that_has_a_unit_of_its_own():
+    """Photosynthesis in light and warmth: parameters of unknown size were sought in the unit of the light alone."""
+    def rate(at, most, energy, half, loss):
+        i, t = at
+        return most * np.exp(energy / 8.314 * (1 / 298.15 - 1 / t)) * i / (i + half) - loss * 2 ** ((t - 298.15) / 10)
+
+    rng = np.random.default_rng(1)
+    truth = [rng.uniform(*ends, (CELLS, 1)) for ends in ((10, 40), (3e4, 8e4), (100, 600), (0.5, 3))]
+    i, t = rng.uniform(0, 2000, 60), rng.uniform(275, 315, 60)
+    y = rate((i, t), *truth)
+    noise = 0.03 * y.std(axis=1, keepdims=True) * rng.normal(size=y.shape)
+    fit = ng.least_squares(
+        lambda p, i, t, y: rate((i, t), *p.values()) - y, ["most", "energy", "half", "loss"],
+        ng.DimArray(i, ("n",)), ng.DimArray(t, ("n",)), ng.DimArray(y + noise, ("cell", "n")), over="cell",
     )  # fmt: skip
     assert (2 * fit.cost.values < np.sum(noise**2, axis=1)).mean() >= 0.95
 
