@@ -184,7 +184,8 @@ class Masked(NamedTuple):
     mask: DimArray  #: over axes of the array
     whole: tuple[Any, ...]  #: the key with the axes of the truth values in full
     axes: int  #: how many axes the truth values have
-    after: int | None  #: how many axes the cells have behind them; None if theirs stand in front of slices
+    after: int  #: how many axes the cells have behind their own
+    front: int  #: how many of these come before those of the truth values in the array
     known: bool  #: whether they may be looked at, and counted
 
 
@@ -198,7 +199,7 @@ def _masked(x: DimArray, key: Any) -> Masked | None:
     if mask.dtype.kind != "b" or mask.shape != x.shape[: mask.ndim]:
         return None
     over = relabel(indexing.beside(mask, x), dict(zip(mask.dims, x.dims)))
-    return Masked(over, (slice(None),) * mask.ndim, mask.ndim, x.ndim - mask.ndim, _is_known(mask))
+    return Masked(over, (slice(None),) * mask.ndim, mask.ndim, x.ndim - mask.ndim, 0, _is_known(mask))
 
 
 def _masked_among(x: DimArray, key: tuple[Any, ...]) -> Masked | None:
@@ -209,6 +210,8 @@ def _masked_among(x: DimArray, key: tuple[Any, ...]) -> Masked | None:
     mask = nameless(key[arrays[0]])
     if not (isinstance(mask, PositionalArray) and mask.dtype.kind == "b" and mask.ndim):
         return None
+    places = [i for i, k in enumerate(key) if not isinstance(k, slice) and k is not Ellipsis]
+    together = places[-1] - places[0] == len(places) - 1
     key = _written_out(key, x.ndim - mask.ndim + 1)
     (at,) = _arrays_in(key)
     if mask.shape != x.shape[at : at + mask.ndim]:  # never broadcast
@@ -217,9 +220,8 @@ def _masked_among(x: DimArray, key: tuple[Any, ...]) -> Masked | None:
     after = x.ndim - at - mask.ndim - sum(not isinstance(k, slice) for k in key[at + 1 :])
     none = constant_like(np.zeros(x.shape, bool), x, x.dims)
     over = _written(none, whole, unwrap(mask[(..., *(None,) * after)]), "set")
-    places = [i for i, k in enumerate(key) if not isinstance(k, slice)]
-    together = places[-1] - places[0] == len(places) - 1
-    return Masked(over, whole, mask.ndim, after if together else None, _is_known(unwrap(mask)))
+    front = 0 if together else sum(isinstance(k, slice) for k in key[:at])
+    return Masked(over, whole, mask.ndim, after + front, front, _is_known(unwrap(mask)))
 
 
 def _arrays_in(key: tuple[Any, ...]) -> list[int]:
@@ -238,12 +240,12 @@ def _is_known(mask: DimArray) -> bool:
 
 def _uncounted(at: Masked, v: DimArray) -> DimArray | None:
     """A value that is the same wherever the mask is true, in how many cells ever, as one for all cells."""
-    before = v.ndim - (at.after or 0) - 1
-    if before < 0:
-        return v
-    if at.after is None or v.shape[before] != 1:
+    before = v.ndim - at.after - 1
+    if before >= 0 and v.shape[before] != 1:
         return None
-    return unwrap(wrap(v)[(*(slice(None),) * before, 0, *(None,) * at.axes)])
+    cells = wrap(v)[(*(slice(None),) * before, 0)] if before >= 0 else wrap(v)
+    lead = cells.ndim - (at.after - at.front)
+    return unwrap(cells[(*(slice(None),) * lead, *(None,) * at.axes)] if lead > 0 else cells)
 
 
 def _chosen(mask: DimArray, v: DimArray, x: DimArray) -> DimArray:

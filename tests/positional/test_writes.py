@@ -345,3 +345,32 @@ def test_imaginary_parts_are_lost_to_real_arrays_with_a_warning() -> None:
         np.testing.assert_array_equal(found.data if isinstance(found, ng.PositionalArray) else found, [1.0, 3.0, 0.0])
     with pytest.raises(TypeError, match="into a real array"):
         ng.positional(start).at[0].set(1j)
+
+
+@pytest.mark.parametrize(
+    ("key", "cells"),
+    [
+        (lambda m: (0, 1, ..., m), 4),
+        (lambda m: (0, slice(1, None), m), 4),
+        (lambda m: (slice(1, None), m, ..., 0), 3),
+        (lambda m: (slice(None), m, slice(None, None, -1)), 3),
+        (lambda m: (slice(None), 0, ..., m), 4),
+    ],
+)
+def test_rows_for_masks_apart_from_other_numbers(key: Any, cells: int) -> None:
+    """NumPy puts the axis of the cells in front if there is anything between a mask and a number."""
+    x = np.arange(48.0).reshape(2, 2, 3, 4)
+    m = np.array([[True, False, True, True], [False, True, False, False]])[:, :cells]
+
+    def f(x: Any, m: Any, v: Any) -> Any:
+        x = x * 1.0
+        x[key(m)] = v
+        return x
+
+    v = np.random.default_rng(0).normal(size=x[0][key(m[1])].shape)  # of one cell, as the second mask has one
+    slices = np.stack([f(row, mask, v) for row, mask in zip(x, m, strict=True)])
+    found = f(ng.positional(x, vectorized="b"), ng.positional(m, vectorized="b"), v)
+    np.testing.assert_array_equal(found.data, slices)
+    program = ng.compile(f)
+    for row, mask in zip(x, m, strict=True):
+        np.testing.assert_array_equal(program(row, mask, v), f(row, mask, v))
