@@ -327,3 +327,20 @@ def test_products_into_an_array_are_pulled_back_from_the_operands_as_they_were(f
     want = (tx * (g * others)).sum() + (tv * (g * x * others)[:, to] / v).sum()
     for _, t in (ng.pushforward(product, ins, tangents), (None, ng.linearize(product, *ins)[1](*tangents))):
         np.testing.assert_allclose((t.data * g).sum(), want, rtol=1e-6)
+
+
+def test_masks_of_which_all_slices_choose_the_same_cells():
+    data = np.arange(12.0).reshape(3, 4)
+    data[:, 2] = np.nan
+    a, p = ng.DimArray(data, ("b", "t"), vectorized="b"), ng.positional(data, vectorized="b")
+    expected = np.where(np.isnan(data), 0.0, 2 * data)
+    for f, x in (
+        (lambda x: (x.dropna("t") ** 2).sum(), a),
+        (lambda x: (x[{"t": x.notnull()}] ** 2).sum(), a),
+        (lambda x: (x[~np.isnan(x)] ** 2).sum(), p),
+    ):
+        np.testing.assert_array_equal(ng.grad(f)(x).data if x is p else ng.grad(f)(x).devectorize().data, expected)
+    with pytest.raises(ng.AxisError, match="choose the same cells in every slice"):
+        a[{"t": a > 3}]
+    with pytest.raises(ng.TraceError, match="one per slice"):
+        p[p > 3]

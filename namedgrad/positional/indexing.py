@@ -17,7 +17,7 @@ from namedgrad.positional.memory import laid
 from namedgrad.positional.operands import nameless, unwrap
 from namedgrad.positional.protocol import as_numpys, is_plainly_given
 from namedgrad.rules import indexing
-from namedgrad.rules.indexing.positions import is_whole
+from namedgrad.rules.indexing.positions import agreed, is_whole
 from namedgrad.rules.movement.cuts import cut_out
 from namedgrad.rules.structure import relabel
 
@@ -85,6 +85,7 @@ def index_arrays(k: Any) -> list[DimArray] | list[Chosen]:
     i = index_array(k)
     if i.dtype.kind != "b":
         return [i]
+    i = agreed(i)
     if i.hidden or not backends.may_look(i.raw):
         raise TraceError(
             f"a boolean index {describe(i)} selects a number of cells that depends on values, one per slice; "

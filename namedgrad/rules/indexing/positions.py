@@ -139,10 +139,20 @@ def _unnamed_index(value: Any, name: Name) -> DimArray:
     return make(raw, (name,) if raw.ndim else (), NONE)
 
 
+def agreed(mask: DimArray) -> DimArray:
+    """Truth values of one slice where those of all slices are the same: each of them would go on with these."""
+    if not (mask.hidden and mask.backend == "numpy" and backends.may_look(mask.raw)):
+        return mask
+    every, some = mask.devectorize().all(mask.vectorized), mask.devectorize().any(mask.vectorized)
+    return every if np.array_equal(every.raw, some.raw) else mask
+
+
 def _nonzero(mask: DimArray, name: Name, size: int) -> DimArray:
+    mask = agreed(mask)
     if mask.hidden or mask.names != (name,):
+        needed = "choose the same cells in every slice" if mask.dims == (name,) else "have that dim alone"
         raise AxisError(
-            f"a boolean index for {name!r} must have that dim alone, got {describe(mask)}; use where(...), or "
+            f"a boolean index for {name!r} must {needed}, got {describe(mask)}; use where(...), or "
             "masked_select(...), instead"
         )
     if extent(mask, name) != size:
