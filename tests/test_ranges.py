@@ -197,3 +197,26 @@ def test_deviations_of_what_is_divided_by_a_length_of_fewer_dims(scale: float) -
         for _ in range(2):
             found = gradient(ng.DimArray(x, ("a", "b", "c"))).data
             np.testing.assert_allclose(np.sum(found * v * scale), want, rtol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-200, 1e200])
+def test_deviations_of_groups_that_differ_per_slice_in_a_program(size):
+    rng = np.random.default_rng(0)
+    cells, groups = rng.normal(size=6), np.array([[0, 0, 1, 1, 0, 1], [0, 1, 1, 0, 1, 0], [1, 0, 0, 0, 1, 1]])
+    x, of = ng.DimArray(cells * size, "n"), ng.DimArray(groups, ("b", "n"), vectorized="b")
+    weights = rng.normal(size=(3, 2))
+
+    def pulled(x, of, weights):
+        out, pull = ng.pullback(lambda x: ng.segment_std(x, of, "n", 2), x)
+        return out, pull(weights)
+
+    expected = np.zeros((3, 6))
+    for b, k in np.ndindex(3, 2):
+        off = cells[groups[b] == k] - cells[groups[b] == k].mean()
+        expected[b, groups[b] == k] = weights[b, k] * off / off.std() / off.size
+    program = ng.compile(pulled)
+    for f in (pulled, program, program):
+        out, gradient = f(x, of, ng.DimArray(weights, ("b", "n"), vectorized="b"))
+        deviations = [[cells[groups[b] == k].std() for k in (0, 1)] for b in range(3)]
+        np.testing.assert_allclose(out.devectorize().data / size, deviations, rtol=1e-13)
+        np.testing.assert_allclose(gradient.devectorize().data, expected, rtol=1e-11)

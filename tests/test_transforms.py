@@ -495,3 +495,19 @@ def test_derivatives_in_numbers_are_numbers() -> None:
     per_slice = ng.grad(lambda v: ng.DimArray([1.0, 2.0], "w").vectorize("w") * v)(0.3)
     np.testing.assert_array_equal(per_slice.data, [1, 2])
     assert type(ng.jacobian(f)(np.float64(0.3))) is np.float64
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_axes_that_gradients_keep_are_in_the_order_of_the_output(compiled):
+    rng = np.random.default_rng(0)
+    x = ng.DimArray(rng.normal(size=(3, 4, 2, 5)), ("b", "a", "B2", "B1"), vectorized=("B1", "B2"))
+    share, weight, unused = (ng.DimArray(rng.random(size), "b") for size in (3, 3, 3))
+
+    def loss(share, weight, unused, x):
+        return ng.cross_entropy(x * weight, share, dim="b", label_smoothing=0.1, reduction=None).sum("a")
+
+    out = loss(share, weight, unused, x)
+    assert out.vectorized == ("B2", "B1")
+    grad = ng.grad(loss, (0, 1, 2))
+    for g in (ng.compile(grad) if compiled else grad)(share, weight, unused, x):
+        assert g.names == ("B2", "B1", "b")

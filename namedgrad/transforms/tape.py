@@ -324,20 +324,21 @@ class _Finish:
         self, grads: list[DimArray | None], ins: Sequence[Any], seeds: Sequence[DimArray | None]
     ) -> list[DimArray]:
         finished = [
-            x.zeros(self.sizes) if g is None else self._with_all(finish_gradient(g, x))
+            x.zeros(self.sizes) if g is None else self._with_all(finish_gradient(g, x, tuple(self.sizes)), x)
             for g, x in zip(grads, ins, strict=True)
         ]
         turned = [g is not None and g.dtype.kind == f.dtype.kind == "c" for g, f in zip(grads, finished, strict=True)]
         grads.clear()  # so that what is finished is held once
         return own_memory((_conjugated(finished.pop(0)) if t else finished.pop(0) for t in turned), seeds)
 
-    def _with_all(self, g: DimArray) -> DimArray:
-        """With every vectorized axis of the outputs, also those that only other outputs have."""
-        lacks = {n: s for n, s in self.sizes.items() if n not in g.names} if self.sizes else None
+    def _with_all(self, g: DimArray, x: Any) -> DimArray:
+        """With every vectorized axis of the outputs, in their order, also those that only other outputs have."""
+        lacks = tuple(n for n in self.sizes if n not in g.names) if self.sizes else ()
         if not lacks:
             return g
-        wide = spread(g, Like((*lacks, *g.names), (*lacks.values(), *g.full_shape), g.dtype))
-        return relabel(wide, {}, hide=tuple(lacks))
+        front = {n: s for n, s in self.sizes.items() if n not in x.names}
+        wide = spread(g, Like((*front, *x.names), (*front.values(), *x.full_shape), g.dtype))
+        return relabel(wide, {}, hide=lacks)
 
 
 def _conjugated(g: DimArray) -> DimArray:
@@ -348,11 +349,12 @@ def _conjugated(g: DimArray) -> DimArray:
     return make(backends.NUMPY.conjugate_own(g.raw), g.names, g.hidden)
 
 
-def finish_gradient(g: DimArray, x: Any) -> DimArray:
-    """A cotangent at an input, not conjugated yet: the input's names and mark, kept axes in front."""
+def finish_gradient(g: DimArray, x: Any, kept: Names) -> DimArray:
+    """A cotangent at an input, not conjugated yet: the input's names and mark, kept axes in front, in their order."""
     if g.hidden.final:  # type: ignore[attr-defined]
         g = _with_final_names(g, x)
-    extra = tuple(n for n in g.names if n not in x.names)
+    more = [n for n in g.names if n not in x.names]
+    extra = tuple([n for n in kept if n in more]) if len(more) > 1 else tuple(more)
     g = stamp(g, x.hidden.union(extra) if extra else x.hidden)
     return laid_out(cast(g, x.dtype), x, extra)
 

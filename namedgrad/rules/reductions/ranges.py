@@ -18,7 +18,7 @@ from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.reductions.common import count_of
 from namedgrad.rules.reductions.extremes import max
-from namedgrad.rules.structure import if_likely, isfinite, not_equal, reorder, spread, where
+from namedgrad.rules.structure import if_likely, isfinite, not_equal, relabel, reorder, spread, where
 from namedgrad.squares import as_length, known_of
 from namedgrad.trace import Level, Traced, demote, innermost, is_demoted
 
@@ -63,8 +63,9 @@ def _scaled(x: DimArray, level: Level, down: Callable[[DimArray], DimArray]) -> 
     if not isinstance(x, Traced) or x.level is not level:
         return down(x)
     value = down(x.value)
-    if not set(value.names) <= set(x.names):  # what is known of a length may have fewer dims than its scale
-        return _scaled(spread(x, value), level, down)
+    if more := [n for n in value.names if n not in x.names]:  # which cells, or what is known of a length, may lack
+        wide = relabel(spread(x, value), {}, hide=tuple(n for n in more if n in value.hidden))
+        return _scaled(wide, level, down)
     out = Traced(reorder(value, x.names), level, x.node)
     return known_of(x, out, lambda y: _scaled(y, level, down), lambda y: _scaled(down(y), level, down), lambda y: y)
 
