@@ -165,3 +165,28 @@ def test_tides_in_units_of_one_metre_in_single_precision() -> None:
     want = 1.3e20 * np.array([u**-1.5 - 3 * 1.5e11**2 * u**-2.5, -3 * 1.5e11 * 2e11 * u**-2.5])
     np.testing.assert_allclose(ng.grad(pull)(x), want, rtol=1e-5)
     np.testing.assert_allclose(ng.compile(ng.grad(pull))(x), want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_slopes_of_quotients_that_are_no_numbers_are_none(mode, compiled):
+    """-x / z**2 at an infinite z: 0, unless x is infinite, too; beside others of fewer dims as well."""
+    x = ng.DimArray([[np.inf, 1.0, 0.0, np.inf, 2.0], [3.0, np.inf, 1.0, 2.0, 1.0]], ("a", "i"))
+    z, ones = ng.DimArray([np.inf, np.inf, 2.0, 2.0, 1e300], "i"), ng.DimArray(np.ones(5), "i")
+    cotangent = ng.DimArray(np.ones((2, 5)), ("a", "i"))
+
+    def slopes(x, z):
+        if mode == "forward":
+            return ng.pushforward(lambda z: x / z, (z,), (ones,))[1].transpose("a", "i")
+        wide = z.expand_dims(a=2)
+        return ng.pullback(lambda w: x / w, wide)[1](cotangent).transpose("a", "i")
+
+    def summed(x, z):
+        return ng.pullback(lambda z: x / z, z)[1](cotangent)
+
+    with np.errstate(all="ignore"):
+        f, g = (ng.compile(h) if compiled else h for h in (slopes, summed))
+        f(cotangent, ones), g(cotangent, ones)
+        expected = -(x.data / z.data) / z.data
+        np.testing.assert_array_equal(f(x, z).data, expected)
+        np.testing.assert_array_equal(g(x, z).data, expected.sum(axis=0))

@@ -389,11 +389,16 @@ def _slope_in_divisor(y: DimArray, z: DimArray) -> DimArray | Pair:
     meets, joins = lambda g, z: minus_share(g, y, z), lambda t, u: quotient_tangent(t, u, y, z)
     if y.level is None and y.names == z.names and _is_late(z):
         return late(z, lambda z: _minus_quotient(y, z), meets, joins)
-    part = _minus_quotient(c(1.0), _as_precise(z, y))
-    if len(z.names) == len(y.names):
-        return Pair(part, y)
-    odd = backends.may_look(innermost(z).raw) and not (known_finite(z) and known_finite(part))
-    return _minus_quotient(y, z) if odd else Pair(y, part)
+    part, inner = _minus_quotient(c(1.0), _as_precise(z, y)), innermost(z)
+    if not (backends.may_look(inner.raw) and known_finite(z) and known_finite(part)):
+        part, y = _in_one_part(y, z, part, logical_and(structure.isfinite(inner), structure.not_equal(inner, c(0))))
+    return Pair(y, part) if len(z.names) < len(y.names) else Pair(part, y)
+
+
+def _in_one_part(y: DimArray, z: DimArray, part: DimArray, split: DimArray) -> tuple[DimArray, DimArray]:
+    """The parts where they may be ``split``: 0 times NaN is 0, so a divisor that is infinite is met by one alone."""
+    first = structure.if_likely(split, lambda: part, lambda: where(split, part, c(1.0)))
+    return first, structure.if_likely(split, lambda: y, lambda: where(split, y, _minus_quotient(y, z)))
 
 
 def _minus_quotient(x: DimArray, y: DimArray) -> DimArray:
