@@ -182,9 +182,14 @@ def _fit(
             return Residuals(residual, data=data, over=over, **others, **options)
 
         def start_values(problem: Residuals, over: Any, others: Mapping[str, Any]) -> Any:
-            def plain(function: Callable[..., Any]) -> Residuals:
-                return Residuals(function, data=problem.data, over=over, **others, **(options | {"loss": None}))
+            def same(function: Callable[..., Any], loss: Any) -> Residuals:
+                return Residuals(function, data=problem.data, over=over, **others, **(options | {"loss": loss}))
 
+            def plain(function: Callable[..., Any]) -> Residuals:
+                return same(function, None)
+
+            loss = problem.loss and problem.loss.to_begin_with
+            problem = problem if loss == problem.loss else same(problem.function, loss)
             return find_starts(problem, [problem.parameters.rows[n].start for n in missing], plain)
 
         problem, attrs, readers, read_others = with_dates(begin, residual, plain["data"], others, over, since)
