@@ -11,7 +11,7 @@ import xarray as xr
 from scipy.special import stdtrit
 
 from namedgrad.array import DimArray
-from namedgrad.fit.observations import Misfit, misfits
+from namedgrad.fit.observations import Misfit, misfits, parts_of
 from namedgrad.fit.status import Status
 from namedgrad.fit.sums import columns
 from namedgrad.rules.structure import reorder, spread
@@ -97,22 +97,29 @@ def _curve(fit: LeastSquaresResult, at: dict[Any, Any], figure: Any) -> Any:
     slope = _slopes(problem, matrix, index)
     counted = np.ones(slope.shape[1], bool) if problem.observed is None else problem.observed[index[0]].ravel()
     dof = fit.dof.isel(where, missing_dims="ignore").item()
-    reach, first = stdtrit(max(dof, 1), 0.5 * (1 + BAND)), 0
+    reach = stdtrit(max(dof, 1), 0.5 * (1 + BAND))
     panels = figure.subplots(len(found), 1, squeeze=False).ravel()
-    for one, panel in zip(found, panels, strict=True):
-        part = slice(first, first + one.residual.to_numpy().size)
-        first = part.stop
+    for one, part, panel in zip(found, parts_of(found), panels, strict=True):
         if len(one.residual.names) > 2:
             dims = one.residual.names[1:]
             raise ValueError(f"plot draws observations along one dim, but there are {len(dims)}, {dims}")
         weight = np.ravel(one.weight.to_numpy())
-        slopes = slope[:, part] / weight
+        slopes = _along(one, slope[:, part]) / weight
         spread = np.sqrt(np.einsum("in,ij,jn->n", slopes, _covariance(fit, where), slopes))
-        _band(fit, panel, one, counted[part], reach * spread)
+        _band(fit, panel, one, _along(one, counted[None, part])[0], reach * spread)
     named = fit.params.isel(where, missing_dims="ignore")
     numbers = [f"{n} = {v.item():.4g}" for n, v in named.data_vars.items() if not v.dims]
     panels[0].set_title(", ".join(numbers), fontsize="medium")
     return figure
+
+
+def _along(one: Misfit, rows: Any) -> Any:
+    """Numbers (row, residual) of an array of the output, where these residuals are in it."""
+    if one.place is None:
+        return rows
+    name, k = one.place
+    whole = rows.reshape(len(rows), *one.sizes.values())
+    return whole.take(k, axis=1 + [*one.sizes].index(name)).reshape(len(rows), -1)
 
 
 def _slopes(problem: Residuals, matrix: Any, index: Any) -> Any:
@@ -141,7 +148,8 @@ def _band(fit: LeastSquaresResult, panel: Any, one: Misfit, counted: Any, reach:
     if one.name is not None:
         observed = observed[one.name] if isinstance(observed, xr.Dataset) else None
     name = _label(observed) if isinstance(observed, xr.DataArray) else one.name
-    panel.set(xlabel=label, ylabel="" if name is None else str(name))
+    labels = [str(x) for x in (name, one.half.part and f"({one.half.part})") if x]
+    panel.set(xlabel=label, ylabel=" ".join(labels))
     panel.legend()
 
 

@@ -54,9 +54,11 @@ def least_squares(
         For None, or for a list of names in place of the dict, start values are found from the data, cell by cell,
         positive where a sign makes no difference, as that of a width.
     *data
-        Arrays and whatever else ``residual`` takes; by convention the observations come last. Residuals that are NaN or
-        infinite because data are missing, that ``residual`` itself masks, or that are NaN whatever the parameters are,
-        as what a shift loses, do not count; a model that is not finite at the start values is reported in ``status``.
+        Arrays and whatever else ``residual`` takes; by convention the observations come last. Of complex ones return
+        both parts, ``{"real": r.real, "imag": r.imag}``, or join them along a dim of their own. Residuals that are NaN
+        or infinite because data are missing, that ``residual`` itself masks, or that are NaN whatever the parameters
+        are, as what a shift loses, do not count; a model that is not finite at the start values is reported in
+        ``status``.
     over : name or names
         The dims whose cells are independent problems. None: a single problem.
     bounds : dict, optional
@@ -180,9 +182,14 @@ def _fit(
             return Residuals(residual, data=data, over=over, **others, **options)
 
         def start_values(problem: Residuals, over: Any, others: Mapping[str, Any]) -> Any:
-            def plain(function: Callable[..., Any]) -> Residuals:
-                return Residuals(function, data=problem.data, over=over, **others, **(options | {"loss": None}))
+            def same(function: Callable[..., Any], loss: Any) -> Residuals:
+                return Residuals(function, data=problem.data, over=over, **others, **(options | {"loss": loss}))
 
+            def plain(function: Callable[..., Any]) -> Residuals:
+                return same(function, None)
+
+            loss = problem.loss and problem.loss.to_begin_with
+            problem = problem if loss == problem.loss else same(problem.function, loss)
             return find_starts(problem, [problem.parameters.rows[n].start for n in missing], plain)
 
         problem, attrs, readers, read_others = with_dates(begin, residual, plain["data"], others, over, since)

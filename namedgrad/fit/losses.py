@@ -60,6 +60,11 @@ class Robust(NamedTuple):
     rho: Rho
     scale: float
 
+    @property
+    def to_begin_with(self) -> Robust:
+        """The loss that start values are found with: where one is bounded residuals far away do not pull at all."""
+        return self._replace(rho=_cauchy) if self.rho is _arctan else self
+
     def weigh(self, r: DimArray, *, bent: bool) -> tuple[DimArray, DimArray, DimArray]:
         """Twice the cost per residual, the derivative of the cost in it, and its second derivative, never negative.
 

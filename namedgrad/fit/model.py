@@ -13,6 +13,7 @@ from xarray.indexes import PandasIndex
 from namedgrad.axes import AxisError, Name
 from namedgrad.backends import backend_of
 from namedgrad.backends.base import Backend
+from namedgrad.fit.halves import is_complex
 from namedgrad.fit.labels import coordinate
 from namedgrad.fit.lazy import LazyResult
 from namedgrad.fit.least_squares import least_squares
@@ -64,7 +65,8 @@ def _misfit(model: Callable[..., Any], over: Sequence[Name], p: Any, *data: Any)
         for n, x in found.items():
             _require_alike(x, observed[n], over)
     _require_alike(found, observed, over)
-    return found - observed
+    off = found - observed
+    return {"real": off.real, "imag": off.imag} if is_complex(off) else off
 
 
 def _require_alike(found: Any, observed: Any, over: Sequence[Name]) -> None:

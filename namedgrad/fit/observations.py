@@ -14,8 +14,9 @@ import numpy as np
 import xarray as xr
 
 from namedgrad.array import DimArray
-from namedgrad.axes import AxisError
+from namedgrad.axes import AxisError, Name
 from namedgrad.fit.cells import CELL, NUMBER, Index
+from namedgrad.fit.halves import Half, halves_of, is_complex, whole, wholes
 from namedgrad.fit.parameters import Matrix, as_float, floating, has_integers
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals, fill
@@ -55,6 +56,10 @@ class Misfit(NamedTuple):
     weight: DimArray
     observed: DimArray
     leaf: Any  # what the residual function returned for them
+    half: Half  # what the observations are
+    output: int  # which of the arrays that the residual function returned
+    sizes: dict[Name, int]  # of that array
+    place: tuple[Name, int] | None = None  # where along a dim of it the residuals are, which has others, too
 
     @property
     def model(self) -> DimArray:
@@ -62,11 +67,23 @@ class Misfit(NamedTuple):
         with quiet():
             return subtract(self.observed, divide(self.residual, self.weight))
 
+    def part_of(self, table: DimArray) -> DimArray:
+        """Where these residuals are in a table of the array that they are part of."""
+        return table if self.place is None else slice_of(table, *self.place)
+
+
+class Model(NamedTuple):
+    """What observations should be: what to call it, a table, and what the residual function returned for it."""
+
+    name: Any
+    table: DimArray
+    leaf: Any
+
 
 def misfits(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) -> list[Misfit]:
     """Residuals and weights of the cells whose parameters are ``matrix``, with missing observations made up.
 
-    One for each array that the residual function returns.
+    One for each array that the residual function returns, or two if that has real and imaginary parts along a dim.
     """
     count = matrix.shape[1]
     if not args["data"]:
@@ -77,41 +94,62 @@ def misfits(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) ->
     tree = Tree(last)
     outs: list[Output] = []
 
+    halves = halves_of(tree.parts)
+
     def residual(observed: Sequence[DimArray]) -> Sequence[DimArray]:
-        out = problem.call(parts, {"data": (*given, tree.rebuild(observed))})
+        out = problem.call(parts, {"data": (*given, tree.rebuild(wholes(halves, observed)))})
         outs.append(problem.apart(out, args, weighted=weighted))
         return outs[-1].parts
 
     with quiet():
-        complete = [fill(x) if x.names else multiply(fill(x), problem.one()) for x in tree.parts]  # beside the data
+        filled = [fill(x) if x.names else multiply(fill(x), problem.one()) for x in tree.parts]  # beside the data
+        complete = [half.of(filled) for half in halves]
         tape = record(residual, complete)
         weights = [_pushed(tape, j, problem.one()) for j in range(len(complete))]
         alone = len(complete) == len(tape.outs) == 1
-        found, model, used = [], list(complete), set[int]()
+        found, model, used = list[Misfit](), list(complete), set[int]()
         for i, r in enumerate(tape.outs):
             of = [j for j, w in enumerate(weights) if alone or w[i].to_numpy().any()]
             if not math.prod(r.full_shape):  # no number tells
                 of = [j for j in range(len(complete)) if tape.reached(j)[i]]
-            if len(of) != 1:
+            both = len(of) == 2 and len({halves[j].array for j in of}) == 1
+            if len(of) != 1 and not both:
                 raise UnpairedError(
                     f"residual {i + 1} depends on {len(of)} of the {len(complete)} arrays in {OBSERVATIONS}, not on one"
                 )
-            used.add(of[0])
-            found.append(_misfit(problem, count, r, weights[of[0]][i], complete[of[0]])._replace(
-                name=_name(last, outs[0], of[0], i), leaf=_leaf(outs[0], i)
-            ))  # fmt: skip
-            if set(found[-1].observed.names) == set(problem.table(complete[of[0]], count, "observations").names):
-                model[of[0]] = _as_argument(found[-1].model, tree.parts[of[0]], problem)
+            used.update(of)
+            several = [_misfit(problem, count, r, weights[j][i], complete[j])._replace(
+                leaf=_leaf(outs[0], i), half=halves[j], output=i,
+            ) for j in of]  # fmt: skip
+            for j, at in zip(of, _along_a_dim(several) if both else several, strict=True):
+                found.append(at)
+                if set(at.observed.names) == set(problem.table(complete[j], count, "observations").names):
+                    model[j] = _as_argument(at.model, complete[j], problem)
         if all(model[j] is not complete[j] for j in used):
-            for left, at in zip(residual(model), found, strict=True):
-                _require_met(problem.table(left, count, "residual"), at)
-    return found
+            left = residual(model)
+            for at in found:
+                _require_met(at.part_of(problem.table(left[at.output], count, "residual")), at)
+    return _named(found, last, outs[0])
+
+
+def models(found: Sequence[Misfit]) -> list[Model]:
+    """The models, complex where the real and the imaginary part of observations are both known."""
+    out = []
+    for k, at in enumerate(found):
+        before = [x for x in found[:k] if x.half == at.half]
+        other = [x for x in found if x.half == at.half.other][len(before) : len(before) + 1]
+        if at.half.part == "imag" and other:
+            continue
+        with quiet():
+            table = whole(at.model, other[0].model) if other else at.model
+        out.append(Model(at.name, reorder(table, at.model.names), at.leaf))
+    return out
 
 
 def _observations(last: Any, call: Callable[[Any], Any]) -> Any:
     """Floating-point, but for structures with integers that the function wants as such."""
     if not isinstance(last, (xr.Dataset, xr.DataTree, Mapping, list, tuple)):
-        return as_float(last, OBSERVATIONS)
+        return last if is_complex(last) else as_float(last, OBSERVATIONS)
     leaves, how = flatten(last)
     if not any(map(has_integers, leaves)):
         return last
@@ -136,16 +174,51 @@ def _misfit(problem: Residuals, count: int, r: DimArray, weight: DimArray, obser
     y = problem.table(observed, count, "observations")
     if extra := [n for n in y.names if n not in r.names]:
         raise AxisError(f"the residual lacks the dims {extra} of the observations, its last argument")
-    return Misfit(None, r, problem.table(weight, count, "residual"), spread(y, r), None)
+    sizes = dict(zip(r.names[1:], r.full_shape[1:], strict=True))
+    if long := [n for n, s in zip(y.names, y.full_shape, strict=True) if sizes.get(n, s) != s]:
+        raise UnpairedError(
+            f"the residual has {sizes[long[0]]} numbers along {long[0]!r}, and the observations, its last argument, "
+            f"{dict(zip(y.names, y.full_shape, strict=True))[long[0]]}: of which each one is cannot be known; "
+            'return several arrays, as in {"a": a, "b": b}, or joined along a dim of their own'
+        )
+    return Misfit(None, r, problem.table(weight, count, "residual"), spread(y, r), None, Half(0, None), 0, sizes)
 
 
-def _name(last: Any, out: Output, j: int, i: int) -> Any:
-    """What to call array j of the observations, which array i of the output is about."""
+def _along_a_dim(several: Sequence[Misfit]) -> list[Misfit]:
+    """Real and imaginary parts in one array, each where it is along a dim that the observations lack."""
+    one = several[0]
+    for n in one.sizes:
+        places = [np.flatnonzero(_any_but(at.weight, one.residual, n)) for at in several]
+        if all(x.size == 1 for x in places) and places[0] != places[1]:
+            return [_sliced(at, n, int(x[0])) for at, x in zip(several, places, strict=True)]
+    raise UnpairedError(
+        f"residual {one.output + 1} depends on the real and on the imaginary part of {OBSERVATIONS}, and does not have "
+        'them apart: return {"real": r.real, "imag": r.imag}, or both joined along a dim of their own'
+    )
+
+
+def _any_but(weight: DimArray, like: DimArray, name: Name) -> Any:
+    """Where along a dim a weight is not 0."""
+    whole = reorder(spread(weight, like), like.names).to_numpy()
+    return (whole != 0).any(axis=tuple(k for k, n in enumerate(like.names) if n != name))
+
+
+def _sliced(at: Misfit, name: Name, k: int) -> Misfit:
+    r, w, y = (slice_of(spread(x, at.residual), name, k) for x in (at.residual, at.weight, at.observed))
+    return at._replace(residual=r, weight=w, observed=y, place=(name, k))
+
+
+def _named(found: Sequence[Misfit], last: Any, out: Output) -> list[Misfit]:
+    """With what to call the observations: as they are called, or as the output that is about them."""
     if len(out.parts) == 1:
-        return None
+        return [*found]
+    outputs, own = names_of(out), [*found]
     if isinstance(last, xr.Dataset):
-        return [n for n, v in last.data_vars.items() if v.dtype.kind == "f"][j]
-    return names_of(out)[i]
+        names = [n for n, v in last.data_vars.items() if v.dtype.kind in "fc"]
+        own = [at._replace(name=names[at.half.array]) for at in found]
+    if len({(at.name, at.half) for at in own}) == len(own) and own[0].name is not None:
+        return own
+    return [at._replace(name=outputs[at.output]) for at in found]
 
 
 def _leaf(out: Output, i: int) -> Any:
@@ -211,17 +284,22 @@ def _squares(at: Misfit, seen: DimArray | None) -> list[Any]:
 def _seen(problem: Residuals, index: Index, found: Sequence[Misfit]) -> list[DimArray | None]:
     """Which residuals of some cells count, by array."""
     seen = problem.seen(index)
-    if seen is None or len(found) == 1:
-        return [seen] * len(found)
+    if seen is None:
+        return [None] * len(found)
+    if NUMBER not in seen.names:
+        return [at.part_of(seen) for at in found]
     out: list[DimArray | None] = []
-    first = 0
-    for at in found:
-        size, dims = math.prod(at.residual.full_shape[1:]), at.residual.names[1:]
-        some = slice_of(seen, NUMBER, slice(first, first + size))
-        sizes = dict(zip(dims, at.residual.full_shape[1:], strict=True))
-        out.append(split(some, NUMBER, sizes) if dims else slice_of(some, NUMBER, 0))
-        first += size
+    for at, part in zip(found, parts_of(found), strict=True):
+        some = slice_of(seen, NUMBER, part)
+        out.append(at.part_of(split(some, NUMBER, at.sizes)) if at.sizes else slice_of(some, NUMBER, 0))
     return out
+
+
+def parts_of(found: Sequence[Misfit]) -> list[slice]:
+    """Where the array that residuals are part of is among all numbers."""
+    whole = {at.output: math.prod(at.sizes.values()) for at in found}
+    first = {i: sum(n for j, n in whole.items() if j < i) for i in whole}
+    return [slice(first[at.output], first[at.output] + whole[at.output]) for at in found]
 
 
 def log_weights(problem: Residuals) -> Matrix:

@@ -245,7 +245,7 @@ def single(out: Output, what: str) -> None:
         kinds = [f"{type(x).__name__}{f' of {x.dtype}' if hasattr(x, 'dtype') else ''}" for x in out.tree.leaves]
         raise TypeError(f"the {what} must be one floating-point array, got {', '.join(kinds) or 'nothing'}")
     if out.parts[0].dtype.kind == "c":
-        raise TypeError(f"the {what} is complex; fit its real and imaginary parts, joined along a dim")
+        raise TypeError(f"the {what} is complex; return {{'real': r.real, 'imag': r.imag}}, or both joined along a dim")
 
 
 def batches(index: Index, size: int) -> list[Index]:

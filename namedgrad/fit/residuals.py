@@ -18,6 +18,7 @@ from namedgrad.fit.cells import CELL, Index, Rows
 from namedgrad.fit.coupled import layout_of
 from namedgrad.fit.coupled import solve as solve_coupled
 from namedgrad.fit.evaluate import LARGER, TILE_ELEMENTS, Evaluator, Glance
+from namedgrad.fit.halves import missing_whole
 from namedgrad.fit.linear import linear_inputs
 from namedgrad.fit.losses import Robust
 from namedgrad.fit.marquardt import Linear, Marquardt
@@ -63,7 +64,7 @@ class Residuals(Problem):
     ) -> None:  # fmt: skip
         self.loss, self.weighted = loss, sigma is not None
         sigma = without_infinity(as_floats(sigma, "sigma")) if self.weighted else None
-        super().__init__(function, params, data, sigma=sigma, prior=prior or {}, **settings)
+        super().__init__(function, params, missing_whole(data), sigma=sigma, prior=prior or {}, **settings)
         self._weigh()
         self.evaluators: list[Evaluator] = []
         self.crew = Crew()

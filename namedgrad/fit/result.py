@@ -17,7 +17,8 @@ from namedgrad.fit import small
 from namedgrad.fit.batch import Found
 from namedgrad.fit.blocks import blocks_of
 from namedgrad.fit.cells import Cells, Index
-from namedgrad.fit.observations import Misfit, log_weights, misfits, squares, sums_of_squares
+from namedgrad.fit.halves import is_complex
+from namedgrad.fit.observations import log_weights, misfits, models, squares, sums_of_squares
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.places import here, on_device_of
 from namedgrad.fit.problem import Problem, batches, require_free
@@ -295,7 +296,8 @@ class LeastSquaresResult(Sure, FitResult):
     def predict(self, *data: Any) -> xr.DataArray | xr.Dataset:
         """The model, which is where the residual vanishes: for the data of the fit, or for others.
 
-        A Dataset where the observations are several arrays.
+        A Dataset where the observations are several arrays. Complex where they are, if the residuals are real and
+        imaginary parts: two arrays, or one in which they are apart along a dim of their own.
 
         Parameters
         ----------
@@ -314,7 +316,7 @@ class LeastSquaresResult(Sure, FitResult):
         problem, cells, labels = self._problem, self._problem.cells, self.labels
         fitted = np.isfinite(self.cost.values)
         sound = np.flatnonzero(fitted | ~fitted.any())[:1]
-        known = misfits(problem, self._matrix[:, sound], problem.arguments(sound), weighted=False)
+        known = models(misfits(problem, self._matrix[:, sound], problem.arguments(sound), weighted=False))
         if data:
             if len(data) != len(problem.data) - 1:
                 raise TypeError(
@@ -327,10 +329,11 @@ class LeastSquaresResult(Sure, FitResult):
             args = {"params": dict(self.params), "data": (*data, self._nothing()), "cells": self.status}
             cells = Cells(args, cells.names)  # all parameters may be shared, and the data the same everywhere
 
-        def at(index: Index) -> list[Misfit]:
-            return misfits(problem, self._matrix[:, index], cells.take(index, "data"), weighted=False)
+        def at(index: Index) -> list[tuple[DimArray, Any]]:
+            found = misfits(problem, self._matrix[:, index], cells.take(index, "data"), weighted=False)
+            return [(m.table, m.leaf) for m in models(found)]
 
-        tables = self._tables(lambda index: [(m.model, m.leaf) for m in at(index)], [m.name for m in known])
+        tables = self._tables(at, [m.name for m in known])
         tables = [relabelled(x, labels).assign_attrs(self._units(x.name, len(known))) for x in tables]
         return tables[0].rename("prediction") if len(known) == 1 else xr.Dataset({x.name: x for x in tables})
 
@@ -350,9 +353,10 @@ class LeastSquaresResult(Sure, FitResult):
         if isinstance(leaf, xr.DataTree):
             return xr.DataTree.from_dict({node.path: self._zero(node.dataset) for node in leaf.subtree})
         if isinstance(leaf, xr.Dataset):
-            return xr.Dataset(dict.fromkeys(leaf.data_vars, 0.0))
-        zeros = {xr.DataArray: xr.DataArray(0.0), DimArray: make(np.float64(0.0), (), NONE)}
-        return zeros.get(self._problem.kind, 0.0)
+            return xr.Dataset({n: 0j if is_complex(v) else 0.0 for n, v in leaf.data_vars.items()})
+        zero = np.complex128(0) if is_complex(leaf) else np.float64(0)
+        zeros = {xr.DataArray: xr.DataArray(zero), DimArray: make(zero, (), NONE)}
+        return zeros.get(self._problem.kind, zero)
 
     def plot(self, at: Mapping[Any, Any] | None = None) -> Any:
         """Draw the fit: maps (over one dim: lines with standard errors) of the parameters, or one cell.

@@ -91,7 +91,7 @@ def as_data(coords: list[Array], y: Array, sigma: Array | None, *, keep: bool) -
     Observations that no cell has are left out unless they are to be kept.
     """
     if y.dtype.kind == "c":
-        raise TypeError("the observations are complex; fit their real and imaginary parts")
+        raise TypeError("the observations are complex; fit both of their parts: .grad.fit(model, coords, params)")
     backend = backend_of(y)
     y, coords = y.astype(float, copy=False), [backend.asarray(c) for c in coords]
     sigma = None if sigma is None else backend.asarray(sigma)

@@ -336,7 +336,8 @@ class Grad:
         ----------
         model : callable
             ``model(params, *coords)``, in plain Python: what the data should be. Of a Dataset or DataTree it returns
-            one, or a dict of variables, which may share parameters, or an array that all of them should be.
+            one, or a dict of variables, which may share parameters, or an array that all of them should be. Complex
+            data are fitted in their real and imaginary parts.
         coords : name, array, or sequence of them
             What the model depends on: coordinates of the array by name, or other arrays. Dates are given to it as
             numbers.
