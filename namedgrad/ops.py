@@ -60,10 +60,10 @@ def dispatch(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 def _holds(value: Any, recognises: Callable[[Any], bool]) -> bool:
     """Whether it is such an array, or one stands in a list, a tuple or a mapping."""
-    if isinstance(value, Mapping):
-        value = tuple(value.values())
-    parts = value if isinstance(value, (list, tuple)) else ()
-    return recognises(value) or any(_holds(v, recognises) for v in parts)
+    if recognises(value):
+        return True
+    parts = value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, Mapping) else ()
+    return any(_holds(v, recognises) for v in parts)
 
 
 def _named(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -23,7 +23,7 @@ from namedgrad.positional.axis import expand
 from namedgrad.positional.broadcasting import in_full, joint_sizes, meet
 from namedgrad.positional.matrices import on_matrices
 from namedgrad.positional.operands import SCALARS, positional, unwrap
-from namedgrad.positional.placing import PLACED, is_cell, read_lists, without_cell
+from namedgrad.positional.placing import PLACED, Place, is_cell, read_lists, without_cell
 from namedgrad.positional.protocol import kind_of
 from namedgrad.primitive import Operation
 from namedgrad.rules.dims import DIM_OPTIONS, DIM_PARAMETERS
@@ -40,23 +40,18 @@ def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     bound = _signature(op.function).bind(*args, **kwargs)
     given = bound.arguments
     read_lists(op.function, given)
-    kind = kind_of(_arrays(given))
+    arrays = _arrays(given)
+    kind = kind_of(arrays)
     operand = next(iter(given))
     number = [given[operand]] if isinstance(given[operand], SCALARS) else []
-    count, placed = _places(op.name, given, number)
-    arrays = _arrays({p: v for p, v in given.items() if p not in placed})
-    met = meet(*map(unwrap, (*arrays, *number)))
+    placed = _placed(PLACED[op.name], given, number) if op.name in PLACED else {}
+    if placed:
+        arrays = _arrays({p: v for p, v in given.items() if p not in placed})
+    xs = list(map(unwrap, (*arrays, *number)))
+    met, count = meet(*xs), max([x.ndim for x in xs], default=0)
     ready = dict(zip(map(id, arrays), met, strict=False))
     cell = not count and is_cell(op, given.get("dim"))
-    for name, value in given.items():
-        if name in placed:
-            given[name] = placed[name]
-        elif name in DIM_PARAMETERS or (name in DIM_OPTIONS and isinstance(value, Mapping)):
-            given[name] = numbered(value, 1 if cell else count)
-        elif isinstance(value, tuple):
-            given[name] = tuple(ready.get(id(v), v) for v in value)
-        else:
-            given[name] = ready.get(id(value), value)
+    _fill(given, placed, ready, 1 if cell else count)
     if number:
         given[operand] = met[-1]
     if cell:
@@ -67,24 +62,34 @@ def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return _boxed(without_cell(out) if cell else out, kind)
 
 
+def _fill(given: dict[str, Any], placed: Mapping[str, DimArray], ready: Mapping[int, DimArray], count: int) -> None:
+    """Put operands and names where arrays and axis numbers were given."""
+    for name, value in given.items():
+        if name in placed:
+            given[name] = placed[name]
+        elif name in DIM_PARAMETERS or (name in DIM_OPTIONS and isinstance(value, Mapping)):
+            given[name] = numbered(value, count)
+        elif isinstance(value, tuple):
+            given[name] = tuple(ready.get(id(v), v) for v in value)
+        else:
+            given[name] = ready.get(id(value), value)
+
+
 def _reached(x: DimArray, dim: Any, met: Sequence[DimArray]) -> DimArray:
     """An operand with all axes that are reduced, of which others may have more."""
     sizes = joint_sizes(met)
-    return in_full(x, sizes if dim is None else dim if isinstance(dim, tuple) else (dim,), sizes)
+    asked = sizes if dim is None or dim is Ellipsis else dim if isinstance(dim, tuple) else (dim,)
+    return in_full(x, [n for n in asked if n in sizes], sizes)
 
 
-def _places(name: str, given: Mapping[str, Any], number: Sequence[Any]) -> tuple[int, dict[str, DimArray]]:
-    """How many axes the operands that broadcast have, and those that do not."""
-    own = PLACED.get(name, {})
-    operands = (*_arrays({p: v for p, v in given.items() if p not in own}), *number)
-    if not own:
-        return max(map(np.ndim, operands), default=0), {}
-    x = max(map(unwrap, operands), key=lambda v: v.ndim)
+def _placed(places: Mapping[str, Place], given: Mapping[str, Any], number: Sequence[Any]) -> dict[str, DimArray]:
+    """Operands that do not broadcast against the others."""
+    others = (*_arrays({p: v for p, v in given.items() if p not in places}), *number)
+    x = max(map(unwrap, others), key=lambda v: v.ndim)
     dim = numbered(given.get("dim"), x.ndim) if x.ndim else None
     dims = dim if isinstance(dim, tuple) else x.dims if dim is None else (dim,)
-    found = {p: place(unwrap(given[p]), dims, x) for p, place in own.items() if _arrays({p: given.get(p)})}
-    met = [np.ndim(given[p]) for p, v in found.items() if v is None]
-    return max(x.ndim, *met, 0), {p: v for p, v in found.items() if v is not None}
+    found = {p: place(unwrap(given[p]), dims, x) for p, place in places.items() if _arrays({p: given.get(p)})}
+    return {p: v for p, v in found.items() if v is not None}
 
 
 @functools.cache

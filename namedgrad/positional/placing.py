@@ -67,7 +67,9 @@ def read_lists(function: Callable[..., Any], given: dict[str, Any]) -> None:
     """Lists and tuples in the place of an operand are arrays."""
     single, several = _operands(function)
     for p, value in given.items():
-        if p in single and isinstance(value, (list, tuple)):
+        if not isinstance(value, (list, tuple)):
+            continue
+        if p in single:
             given[p] = _array(value)
         elif p == several:
             given[p] = tuple([_array(v) if isinstance(v, (list, tuple)) else v for v in value])
