@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -53,9 +53,17 @@ def dispatch(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     if any(isinstance(v, DimArray) for v in values) and not any(map(_foreign, values)):
         return _named(op, args, kwargs)
     for recognises, handler in _FACES:
-        if any(recognises(v) or (isinstance(v, (list, tuple)) and any(map(recognises, v))) for v in values):
+        if any(_holds(v, recognises) for v in values):
             return handler(op, args, kwargs)
     return _named(op, args, kwargs)
+
+
+def _holds(value: Any, recognises: Callable[[Any], bool]) -> bool:
+    """Whether it is such an array, or one stands in a list, a tuple or a mapping."""
+    if recognises(value):
+        return True
+    parts = value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, Mapping) else ()
+    return any(_holds(v, recognises) for v in parts)
 
 
 def _named(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from namedgrad.array import DimArray
 from namedgrad.axes import Name
@@ -29,6 +29,12 @@ def joint_sizes(xs: Sequence[DimArray]) -> dict[Name, int]:
 def squeezed(x: DimArray, sizes: Mapping[Name, int]) -> DimArray:
     """``x`` without its axes of size 1 that are larger in ``sizes``."""
     return drop(x, tuple(n for n, s in x.sizes.items() if s == 1 and sizes.get(n, 1) != 1))
+
+
+def in_full(x: DimArray, names: Iterable[Name], sizes: Mapping[Name, int]) -> DimArray:
+    """``x`` repeated along those of these axes that it lacks."""
+    gone = [n for n in names if n not in x.names]
+    return spread(x, Like((*gone, *x.names), (*(sizes[n] for n in gone), *x.full_shape), x.dtype)) if gone else x
 
 
 def pair(x: DimArray, y: DimArray) -> Sequence[DimArray]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,11 @@ from namedgrad.array import DimArray
 from namedgrad.axes import AxisError
 from namedgrad.ops import add_face
 from namedgrad.positional.array import PositionalArray, box, ordered, renumber
-from namedgrad.positional.axis import named
-from namedgrad.positional.broadcasting import meet
+from namedgrad.positional.axis import expand
+from namedgrad.positional.broadcasting import in_full, joint_sizes, meet
 from namedgrad.positional.matrices import on_matrices
-from namedgrad.positional.operands import SCALARS, unwrap
+from namedgrad.positional.operands import SCALARS, positional, unwrap
+from namedgrad.positional.placing import PLACED, Place, is_cell, read_lists, without_cell
 from namedgrad.positional.protocol import kind_of
 from namedgrad.primitive import Operation
 from namedgrad.rules.dims import DIM_OPTIONS, DIM_PARAMETERS
@@ -30,62 +31,64 @@ from namedgrad.rules.movement.triangles import embed
 from namedgrad.rules.structure import relabel
 
 
-def _line(v: DimArray, dim: Any) -> DimArray | None:
-    return named(v, (dim,)) if v.ndim == 1 and isinstance(dim, axes.Axis) else None
-
-
-def _levels(v: DimArray, dim: Any) -> DimArray:  # noqa: ARG001 - they have axes of their own
-    return named(v, tuple([axes.local(("level", i)) for i in range(v.ndim)]))
-
-
-# What is not broadcast against the array: weights and points of one axis, which lies along the dim as in NumPy and
-# SciPy, cells to be joined along it, and levels.
-PLACED: dict[str, tuple[tuple[str, ...], Callable[[DimArray, Any], DimArray | None]]] = {
-    **dict.fromkeys(("average", "cov", "corr"), (("weights",), _line)),
-    **dict.fromkeys(("trapezoid", "cumulative_trapezoid"), (("x",), _line)),
-    **dict.fromkeys(("quantile", "nanquantile"), (("q",), _levels)),
-    "diff": (("prepend", "append"), lambda v, _: v),
-    "ediff1d": (("to_end", "to_begin"), lambda v, _: v),
-}
-
-
 def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call an operation with numbered axes; integer dims count the axes of the first array, from either end."""
+    """Call an operation with numbered axes; integer dims count those of its operands together, from either end."""
     if (override := overrides().get(op.name)) is not None:
         return override(*args, **kwargs)
     if op.family == "linalg" and "dims" in _signature(op.function).parameters:
         return on_matrices(op, args, kwargs)
     bound = _signature(op.function).bind(*args, **kwargs)
     given = bound.arguments
+    read_lists(op.function, given)
     arrays = _arrays(given)
     kind = kind_of(arrays)
     operand = next(iter(given))
-    plain = [given[operand]] if isinstance(given[operand], (*SCALARS, list)) else []  # a number, or a list of them
-    counted = next(a for a in arrays if isinstance(a, PositionalArray)) if plain else arrays[0]
-    placed = _placed(op.name, given, counted.ndim) if op.name in PLACED else {}
+    number = [given[operand]] if isinstance(given[operand], SCALARS) else []
+    placed = _placed(PLACED[op.name], given, number) if op.name in PLACED else {}
     if placed:
         arrays = _arrays({p: v for p, v in given.items() if p not in placed})
-    met = meet(*map(unwrap, (*arrays, *plain)))
+    xs = list(map(unwrap, (*arrays, *number)))
+    met, count = meet(*xs), max([x.ndim for x in xs], default=0)
     ready = dict(zip(map(id, arrays), met, strict=False))
+    cell = not count and is_cell(op, given.get("dim"))
+    _fill(given, placed, ready, 1 if cell else count)
+    if number:
+        given[operand] = met[-1]
+    if cell:
+        given[operand] = expand(given[operand], (0,))
+    elif op.family == "reductions" and given[operand].ndim < count:
+        given[operand] = _reached(given[operand], given.get("dim"), met)
+    out = op.function(*bound.args, **bound.kwargs)
+    return _boxed(without_cell(out) if cell else out, kind)
+
+
+def _fill(given: dict[str, Any], placed: Mapping[str, DimArray], ready: Mapping[int, DimArray], count: int) -> None:
+    """Put operands and names where arrays and axis numbers were given."""
     for name, value in given.items():
         if name in placed:
             given[name] = placed[name]
         elif name in DIM_PARAMETERS or (name in DIM_OPTIONS and isinstance(value, Mapping)):
-            given[name] = numbered(value, counted.ndim)
+            given[name] = numbered(value, count)
         elif isinstance(value, tuple):
             given[name] = tuple(ready.get(id(v), v) for v in value)
         else:
             given[name] = ready.get(id(value), value)
-    if plain:
-        given[operand] = met[-1]
-    return _boxed(op.function(*bound.args, **bound.kwargs), kind)
 
 
-def _placed(name: str, given: Mapping[str, Any], ndim: int) -> dict[str, DimArray]:
-    parameters, place = PLACED[name]
-    dim = numbered(given.get("dim"), ndim)
-    arrays = {p: given[p] for p in parameters if p in given and _arrays({p: given[p]})}
-    found = {p: place(unwrap(v), dim) for p, v in arrays.items()}
+def _reached(x: DimArray, dim: Any, met: Sequence[DimArray]) -> DimArray:
+    """An operand with all axes that are reduced, of which others may have more."""
+    sizes = joint_sizes(met)
+    asked = sizes if dim is None or dim is Ellipsis else dim if isinstance(dim, tuple) else (dim,)
+    return in_full(x, [n for n in asked if n in sizes], sizes)
+
+
+def _placed(places: Mapping[str, Place], given: Mapping[str, Any], number: Sequence[Any]) -> dict[str, DimArray]:
+    """Operands that do not broadcast against the others."""
+    others = (*_arrays({p: v for p, v in given.items() if p not in places}), *number)
+    x = max(map(unwrap, others), key=lambda v: v.ndim)
+    dim = numbered(given.get("dim"), x.ndim) if x.ndim else None
+    dims = dim if isinstance(dim, tuple) else x.dims if dim is None else (dim,)
+    found = {p: place(unwrap(given[p]), dims, x) for p, place in places.items() if _arrays({p: given.get(p)})}
     return {p: v for p, v in found.items() if v is not None}
 
 
@@ -140,10 +143,11 @@ def _concat(*arrays: Any, dim: int) -> Any:
 
 
 def _take(x: Any, index: Any, dim: int) -> Any:
-    return np.take(x, index, dim)
+    return np.take(positional(x), index, dim)
 
 
 def _isel(x: Any, indexers: Mapping[int, Any] | None = None) -> Any:
+    x = positional(x)
     table = {int(a) % x.ndim: k for a, k in (indexers or {}).items()}
     for axis in sorted(table, reverse=True):
         k = table[axis]
@@ -201,6 +205,7 @@ def overrides() -> dict[str, Callable[..., Any]]:
         "broadcast": np.broadcast_arrays, "meshgrid": np.meshgrid,
         "diagonal": lambda x, dims=(-2, -1), offset=0: np.diagonal(x, offset, *dims),
         "diag_embed": _diag_embed,
+        "cross": lambda a, b, dim: np.cross(a, b, axis=dim),
         "broadcast_like": lambda x, other: np.broadcast_to(x, np.broadcast_shapes(x.shape, other.shape)),
         **{name: _needs_names(name) for name in ("rename", "stack", "swap_dims", "unstack", "coo_to_dense")},
         **LAYERS,

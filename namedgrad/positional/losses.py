@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import AxisError, Name, Names
-from namedgrad.linear import Like
 from namedgrad.positional.array import box, ordered
 from namedgrad.positional.axis import expand, name_of, named, names_of, squeeze
-from namedgrad.positional.broadcasting import joint_sizes, squeezed
+from namedgrad.positional.broadcasting import in_full, joint_sizes, squeezed
 from namedgrad.positional.operands import numbered, unwrap
 from namedgrad.positional.protocol import kind_of, positional_in
 from namedgrad.primitive import OPERATIONS
-from namedgrad.rules.structure import spread
 
 
 class Call:
@@ -42,15 +40,9 @@ class Call:
             self.given["reduce_dim"] = names_of(self.x, self.given["reduce_dim"])
         arrays = {self.first: self.x, **arrays}
         sizes = joint_sizes(tuple(arrays.values()))
-        met = {p: _in_full(squeezed(a, sizes), [n for n in whole if n in a.names], sizes) for p, a in arrays.items()}
+        met = {p: in_full(squeezed(a, sizes), [n for n in whole if n in a.names], sizes) for p, a in arrays.items()}
         out = self.function(**{**self.given, **met, **dims})
         return box(ordered(out, axes.in_order(out.dims)), self.kind)
-
-
-def _in_full(a: DimArray, whole: list[Name], sizes: Mapping[Name, int]) -> DimArray:
-    gone = [n for n in whole if n not in a.names]
-    like = Like((*gone, *a.names), (*(sizes[n] for n in gone), *a.full_shape), a.dtype)
-    return spread(a, like) if gone else a
 
 
 def _along(name: str, default: int, *others: str, vectors: tuple[str, ...] = ()) -> Callable[..., Any]:
@@ -58,18 +50,38 @@ def _along(name: str, default: int, *others: str, vectors: tuple[str, ...] = ())
 
     def call(*args: Any, **kwargs: Any) -> Any:
         call = Call(name, args, kwargs)
-        number = call.given.pop("dim", default if call.x.ndim > 1 else 0)
         arrays = {p: call.array(p) for p in others if call.given.get(p) is not None}
-        if not call.x.ndim:  # as in PyTorch, a number is a vector of one cell
-            call.x = expand(call.x, (0,))
+        width = max(call.x.ndim, *(a.ndim for p, a in arrays.items() if p not in OF_CLASSES), 0)
+        number = call.given.pop("dim", default if width > 1 else 0)
+        if not width:  # as in PyTorch, a number is a vector of one cell
             arrays = {p: expand(a, (0,)) if p in vectors and not a.ndim else a for p, a in arrays.items()}
-        x = call.x
+        width = max(width, 1)
+        x = call.x = _wide(call.x, width)
         dim = name_of(x, number)
+        if name in OF_A_CLASS and x.ndim == 1 and _is_alone(arrays.get("target")):
+            if name == "multi_margin_loss":  # which keeps the axis
+                x = call.x = expand(x, (0,))
+            else:
+                arrays["target"] = squeeze(arrays["target"], arrays["target"].dims)
         rest = tuple(n for n in x.dims if n is not dim)
-        fitted = {p: _fitted(a, dim, rest, p) for p, a in arrays.items()}
+        fitted = {p: _fitted(a, dim, rest, p) if p in OF_CLASSES else _wide(a, width) for p, a in arrays.items()}
         return call.run(fitted, (dim,), dim=dim)
 
     return call
+
+
+OF_CLASSES = ("target", "weight")
+OF_A_CLASS = ("nll_loss", "cross_entropy", "multi_margin_loss")
+
+
+def _is_alone(target: DimArray | None) -> bool:
+    """Whether it is an axis of one class, which PyTorch takes for that of one vector."""
+    return target is not None and target.shape == (1,) and target.dtype.kind in "iub"
+
+
+def _wide(x: DimArray, width: int) -> DimArray:
+    """New axes in front, as many as are wanted: vectors broadcast before one of their axes is counted."""
+    return expand(x, range(width - x.ndim))
 
 
 def _fitted(a: DimArray, dim: Name, rest: Names, parameter: str) -> DimArray:
@@ -87,15 +99,6 @@ def _prelu(*args: Any, **kwargs: Any) -> Any:
     if weight.ndim == 1 and call.x.ndim > 1:
         weight = named(weight, call.x.dims[1:2])
     return call.run({"weight": weight})
-
-
-def _softmin(*args: Any, **kwargs: Any) -> Any:
-    call = Call("softmin", args, kwargs)
-    number = not call.x.ndim
-    if number:
-        call.x = expand(call.x, (0,))
-    out = call.run({}, dim=names_of(call.x, call.given.pop("dim")))
-    return out[0] if number else out
 
 
 def _kl_div(*args: Any, **kwargs: Any) -> Any:
@@ -144,7 +147,7 @@ def _triplet(*args: Any, **kwargs: Any) -> Any:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{name: _along(name, 1, "target", "weight") for name in ("nll_loss", "cross_entropy", "multi_margin_loss")},
+    **{name: _along(name, 1, "target", "weight") for name in OF_A_CLASS},
     "multilabel_soft_margin_loss": _along("multilabel_soft_margin_loss", -1, "target", "weight", vectors=("target",)),
     "multilabel_margin_loss": _along("multilabel_margin_loss", -1, "target", vectors=("target",)),
     "cosine_embedding_loss": _along("cosine_embedding_loss", -1, "input2", "target"),
@@ -153,5 +156,5 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "triplet_margin_loss": _along("triplet_margin_loss", -1, "positive", "negative"),
     "triplet_margin_with_distance_loss": _triplet,
     "glu": _along("glu", -1),
-    "softmin": _softmin, "prelu": _prelu, "kl_div": _kl_div, "gaussian_nll_loss": _gaussian, "ctc_loss": _ctc,
+    "prelu": _prelu, "kl_div": _kl_div, "gaussian_nll_loss": _gaussian, "ctc_loss": _ctc,
 }  # fmt: skip

@@ -158,21 +158,27 @@ def _spacings(x: DimArray, given: Any, chosen: Names) -> Any:
 
 
 def _pairwise(name: str, *, several: bool = False) -> Callable[..., Any]:
-    """Along axes counted from the right in both; the others broadcast."""
+    """Along axes counted from the right in both, or all those of one; the others broadcast."""
 
     def call(x: Any, y: Any, dim: Any = -1, mode: str | None = None) -> Any:
         a, b = numbered(x), numbered(y)
         options = {} if mode is None else {"mode": mode}
-        names = names_of(a, dim)
+        names = names_of(max(a, b, key=lambda v: v.ndim), dim)
+        a, b = (named(v, names) if v.ndim == len(names) else v for v in (a, b))
         lines, others = ({n: axes.local((side, n)) for n in names} for side in ("line", "other line"))
-        a, b = meet(relabel(a, lines), relabel(b, {o: n for o, n in others.items() if o in b.dims}))
+        a, b = meet(_renamed(a, lines), _renamed(b, others))
         dims = tuple(lines.values())
-        b = relabel(b, {others[n]: lines[n] for n in names if others[n] in b.dims})
+        b = _renamed(b, {others[n]: lines[n] for n in names})
         out = OPERATIONS[name].function(a, b, dims if several else dims[0], **options)
         back = relabel(out, axes.invert(lines))
         return box(ordered(back, axes.in_order(back.dims)), kind_of(positional_in((x, y))))
 
     return call
+
+
+def _renamed(x: DimArray, table: Mapping[Name, Name]) -> DimArray:
+    """The axes that it has of these under their other names."""
+    return relabel(x, {o: n for o, n in table.items() if o in x.dims})
 
 
 def _polyval(x: Any, coefficients: Any, degree: int = 0) -> Any:
