@@ -489,9 +489,19 @@ def test_raw_lazy_positions_stay_lazy() -> None:
 
 
 @pytest.mark.parametrize("name", ["unique", "unique_values", "histogram", "histogram_bin_edges"])
-def test_answers_whose_size_or_edges_depend_on_values_are_refused(name: str) -> None:
+def test_answers_whose_size_depends_on_values_are_refused(name: str) -> None:
+    bins = ("auto",) if name.startswith("histogram") else ()
     with pytest.raises(TypeError, match=rf"np.{name}\(\): .* values, which are on dask; use .to_numpy\(\)"):
-        getattr(np, name)(ng.positional(halves([3.0, 1.0, 1.0])))
+        getattr(np, name)(ng.positional(halves([3.0, 1.0, 1.0])), *bins)
+
+
+def test_histograms_between_the_least_and_the_largest_sample_are_lazy() -> None:
+    x = np.random.default_rng(0).normal(size=9)
+    p = ng.positional(halves(x))
+    several = (*np.histogram(p, 5), np.histogram_bin_edges(p, 4))
+    found = dask.compute(*(getattr(a, "data", a) for a in several), scheduler="sync")
+    for values, expected in zip(found, (*np.histogram(x, 5), np.histogram_bin_edges(x, 4)), strict=True):
+        np.testing.assert_allclose(values, expected, rtol=1e-14)
 
 
 def test_equal_graphs_have_equal_names_and_no_others() -> None:

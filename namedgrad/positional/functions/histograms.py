@@ -28,6 +28,8 @@ def _edges(x: Any, bins: Any, range: Any, what: str) -> tuple[Any, Any]:
         return (edges if x.backend == "numpy" else wrap(constant_like(edges, x._x, numbers(1))),) * 2
     may_be_known = not (x._x.hidden or backends.is_recording()) and x.backend == "numpy"
     if may_be_known or isinstance(bins, str):  # a word asks for so many as the samples need
+        if x.backend != "numpy":
+            raise TypeError(f"{what}: edges depend on values, which are on {x.backend}; use .to_numpy()")
         fixed = np.histogram_bin_edges(value_of(x._x, what), bins, range)
         bins = len(fixed) - 1
         if not x.size:
