@@ -14,7 +14,7 @@ Shape = tuple[int, ...]
 
 
 CACHED = 1 << 18  # numbers that stay in the cache
-SEVERAL = 4  # offsets from where on their cells are far apart
+SEVERAL = 4  # offsets from where on their cells are far apart, and pieces from where on it pays to make these
 LONG = 5  # cells of a window: its extreme is found by doubling, in three steps instead of five
 
 

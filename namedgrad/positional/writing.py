@@ -23,6 +23,7 @@ from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.indexing import Key, is_basic, is_truth, read_key
 from namedgrad.positional.operands import nameless, numbered, unwrap
 from namedgrad.rules import indexing
+from namedgrad.rules.indexing.reading import written_out
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.singleton import drop
 from namedgrad.rules.structure import cast, constant_like, relabel, reorder, spread, where
@@ -212,7 +213,7 @@ def _masked_among(x: DimArray, key: tuple[Any, ...]) -> Masked | None:
         return None
     places = [i for i, k in enumerate(key) if not isinstance(k, slice) and k is not Ellipsis]
     together = places[-1] - places[0] == len(places) - 1
-    key = _written_out(key, x.ndim - mask.ndim + 1)
+    key = written_out(key, x.ndim - mask.ndim + 1)
     (at,) = _arrays_in(key)
     if mask.shape != x.shape[at : at + mask.ndim]:  # never broadcast
         return None
@@ -226,12 +227,6 @@ def _masked_among(x: DimArray, key: tuple[Any, ...]) -> Masked | None:
 
 def _arrays_in(key: tuple[Any, ...]) -> list[int]:
     return [i for i, k in enumerate(key) if not (isinstance(k, slice) or is_basic(k))]
-
-
-def _written_out(key: tuple[Any, ...], count: int) -> tuple[Any, ...]:
-    """A key of this many entries, slices in the place of ``...``."""
-    at = next((i for i, k in enumerate(key) if k is Ellipsis), None)
-    return key if at is None else (*key[:at], *(slice(None),) * (count - len(key) + 1), *key[at + 1 :])
 
 
 def _is_known(mask: DimArray) -> bool:

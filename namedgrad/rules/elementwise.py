@@ -384,7 +384,7 @@ def power_order(n: int) -> Callable[..., DimArray]:
 def _slope_in_divisor(y: DimArray, z: DimArray) -> DimArray | Pair:
     """``-y / z``, in two parts: what one of them takes out of the range the other, or a cotangent, may bring back.
 
-    By a divisor of fewer dims cotangents meet ``y`` first, and are summed, unless the other part is known to be infinite.
+    By a divisor of fewer dims cotangents meet ``y`` first, and are summed. Where it is 0 or infinite it is met by one part.
     """
     meets, joins = lambda g, z: minus_share(g, y, z), lambda t, u: quotient_tangent(t, u, y, z)
     if y.level is None and y.names == z.names and _is_late(z):

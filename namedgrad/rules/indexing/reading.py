@@ -158,6 +158,13 @@ def getitem(x: DimArray, key: Any) -> DimArray:
     return isel(x, by_order(x, key if isinstance(key, tuple) else (key,)))
 
 
+def written_out(key: tuple[Any, ...], count: int) -> tuple[Any, ...]:
+    """A key of so many entries: slices in the place of ``...``, or at the end."""
+    at = next((i for i, k in enumerate(key) if k is Ellipsis), len(key))
+    before, after = key[:at], key[at + 1 :]
+    return (*before, *(slice(None),) * (count - len(before) - len(after)), *after)
+
+
 def by_order(x: DimArray, key: tuple[Any, ...]) -> dict[Name, Any]:
     """Indexers in the order of the visible dims, as a mapping."""
     if sum(k is Ellipsis for k in key) > 1:
@@ -165,8 +172,7 @@ def by_order(x: DimArray, key: tuple[Any, ...]) -> dict[Name, Any]:
     gaps = x.ndim - (len(key) - any(k is Ellipsis for k in key))
     if gaps < 0:
         raise IndexError(f"too many indices: {len(key)} for {describe(x)}")
-    at = next((i for i, k in enumerate(key) if k is Ellipsis), len(key))
-    full = (*key[:at], *(slice(None),) * gaps, *key[at + 1 :])
+    full = written_out(key, x.ndim)
     if any(k is None for k in full):
         raise AxisError("a new axis needs a name; use .expand_dims(name)")
     return {n: k for n, k in zip(x.dims, full, strict=True) if not is_whole(k)}
