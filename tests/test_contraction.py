@@ -165,7 +165,7 @@ def test_distances_refuse(rng):
         ng.cdist(x, x, "k", p=-1)
     with pytest.raises(ng.AxisError, match="no dim 'q'"):
         ng.cdist(x, x, "q")
-    with pytest.raises(ng.AxisError, match="two names"):
+    with pytest.raises(ng.AxisError, match="2 names"):
         ng.pdist(x, "k")
     with pytest.raises(ng.AxisError, match="choose another new_dim"):
         ng.pdist(draw(rng, i=3, k=2, b=2), ("i", "k"), new_dim="b")
@@ -201,7 +201,7 @@ def test_blocks_of_different_sizes(rng):
 
 def test_blocks_and_combinations_refuse(rng):
     x = draw(rng, r=2, c=3)
-    with pytest.raises(ng.AxisError, match="two names"):
+    with pytest.raises(ng.AxisError, match="2 names"):
         ng.block_diag(x, dims="r")
     with pytest.raises(ng.AxisError, match="vectorized"):
         ng.block_diag(x.vectorize("r"), dims=("r", "c"))

@@ -139,6 +139,12 @@ def test_one_cell_reflected() -> None:
         assert ng.DimArray([4.0], "x").pad(x=(2, 1), mode=mode).data.tolist() == [4.0] * 4
 
 
+def test_names_that_are_no_texts_are_paired_alike() -> None:
+    x = ng.DimArray([1.0, 2.0], [("lat", 0)])
+    assert ng.diag_embed(x).dims == (("lat", 0), (("lat", 0), "2"))
+    assert ng.eigvalsh(ng.diag_embed(x), ng.diag_embed(x).dims).dims == (((("lat", 0), "2"), "2"),)
+
+
 # ------------------------------------------------------------------------------------------------ numbered axes
 
 

@@ -19,6 +19,7 @@ RNG = np.random.default_rng(11)
 X = RNG.normal(size=(4, 7))
 HOLES = np.where(RNG.uniform(size=X.shape) < 0.3, NAN, X)
 A, G = ng.DimArray(X, ("a", "b")), ng.DimArray(HOLES, ("a", "b"))
+NO_CELLS = ng.DimArray(np.zeros((2, 0)), ("a", "b"))
 
 
 def gradient(f: Any, *values: Any) -> list[Any]:
@@ -312,12 +313,28 @@ def test_distinct_values_and_places() -> None:
         (lambda: ng.quantile(A, 0.5, method="best"), "is not one of"),
         (lambda: ng.cummax(A, ("a", "b")), "along one dim"),
         (lambda: ng.cov(A, A, "z"), "no dim 'z'"),
+        (lambda: ng.corr(A, A, ("b", "b")), "'b' occurs more than once"),
+        (lambda: ng.max(NO_CELLS, "b"), "max: .* has no cells along 'b'"),
+        (lambda: ng.ptp(NO_CELLS), "has no cells along 'b'"),
+        (lambda: ng.argmin(NO_CELLS), "argmin: .* has no cells along 'b'"),
+        (lambda: ng.mode(NO_CELLS, "b"), "mode: .* has no cells along 'b'"),
+        (lambda: ng.grad(lambda x: x.min("b").sum())(NO_CELLS), "has no cells along 'b'"),
+        (lambda: ng.compile(ng.max)(NO_CELLS), "has no cells along 'b'"),
+        (lambda: ng.cumulative_integrate(A), "dim= must name one of"),
+        (lambda: ng.detrend(A, None), "dim= must name one of"),
         (lambda: A.vectorize("b").var("b"), "vectorized"),
     ],
 )
 def test_errors_say_what_is_wrong(call: Any, message: str) -> None:
     with pytest.raises((ValueError, IndexError), match=message):
         call()
+
+
+def test_cells_are_asked_for_only_where_one_is_needed() -> None:
+    empty = ng.DimArray(np.zeros((0, 3)), ("a", "b"))
+    assert ng.max(empty, "b").shape == ng.argmax(empty, "b").shape == (0,)
+    with pytest.raises(ValueError, match="along 'a'"):
+        ng.max(empty, "a")
 
 
 @pytest.mark.parametrize("x", [[1, np.inf, 2], [-np.inf, 2], [np.inf, 1], [1, -np.inf, 2, np.inf], [-np.inf, -np.inf, 3], [1, 2, np.inf, 0]])

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from namedgrad.array import DimArray, constant, describe, named
-from namedgrad.axes import NONE, AxisError, Name, Names
+from namedgrad.axes import NONE, AxisError, Name, Names, check_names
 
 #: Parameters that name dims, or map dims to something: on positional arrays they take axis numbers.
 DIM_PARAMETERS = {"batch_dim", "channel", "contract", "dim", "dims", "pad_width", "reduce_dim", "shifts"}
@@ -35,6 +35,19 @@ def as_names(x: DimArray, dim: Any) -> Names:
     if isinstance(dim, (list, set, frozenset, tuple)) and not (isinstance(dim, Hashable) and dim in x.names):
         return tuple(dim)
     return (dim,)
+
+
+def named_dims(dims: Any, what: str, *each: str) -> Names:
+    """As many names as ``each`` tells of."""
+    names = tuple(dims) if isinstance(dims, (list, tuple)) else (dims,)
+    if len(names) != len(each):
+        raise AxisError(f"{what}: dims={dims!r} must be {len(each)} names: {', '.join(each)}")
+    return check_names(names)
+
+
+def twin(name: Name) -> Name:
+    """The name of a second dim beside ``name``: with a 2 appended, a pair where it is no text."""
+    return f"{name}2" if isinstance(name, str) else (name, "2")
 
 
 def check(x: DimArray, name: Name, what: str) -> Name:

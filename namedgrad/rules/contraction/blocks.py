@@ -12,7 +12,7 @@ from namedgrad.array import DimArray, constant, describe, extent
 from namedgrad.axes import AxisError, Names
 from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
-from namedgrad.rules.dims import as_names, check
+from namedgrad.rules.dims import as_names, check, named_dims
 from namedgrad.rules.movement import join, merge
 from namedgrad.rules.movement.joining import met
 from namedgrad.rules.structure import cast, relabel, reorder, spread
@@ -54,9 +54,7 @@ def block_diag(*arrays: DimArray, dims: Names) -> DimArray:
     blocks = [constant(a) for a in arrays]
     if not blocks:
         raise TypeError("block_diag needs at least one array")
-    if len(as_names(blocks[0], dims)) != 2:
-        raise AxisError(f"block_diag: dims={dims!r} must be two names, rows and columns")
-    row, column = axes.check_names(dims)
+    row, column = named_dims(dims, "block_diag", "of the rows", "of the columns")
     for b in blocks:
         for n in (row, column):
             if n in b.names:

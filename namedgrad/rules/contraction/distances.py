@@ -18,7 +18,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute, conj_if_complex, real
 from namedgrad.rules.contraction.products import dot
 from namedgrad.rules.control import stop_gradient
-from namedgrad.rules.dims import as_names, check
+from namedgrad.rules.dims import check, named_dims
 from namedgrad.rules.dtypes import floating, real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
@@ -278,9 +278,7 @@ def pdist(x: DimArray, dims: Names, *, p: float = 2.0, new_dim: Name = "pair") -
     array([1., 3., 2.])
     """
     x = constant(x)
-    if len(as_names(x, dims)) != 2:
-        raise AxisError(f"pdist: dims={dims!r} must be two names, that of the points and that of their coordinates")
-    point, cell = (check(x, n, "pdist") for n in dims)
+    point, cell = (check(x, n, "pdist") for n in named_dims(dims, "pdist", "of the points", "of their coordinates"))
     (new,) = axes.check_names((new_dim,))
     if new in x.names and new != point:
         raise AxisError(f"pdist: the dim {new!r} exists already in {x.dims}; choose another new_dim")

@@ -11,7 +11,7 @@ from namedgrad.axes import Name
 from namedgrad.linear import Like
 from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.dims import pick
+from namedgrad.rules.dims import pick_one
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.fourier import transforms as f
 from namedgrad.rules.fourier.named import checked
@@ -118,7 +118,7 @@ def _transform(x: DimArray, dim: Any, kind: int, n: int | None, power: float, or
         raise TypeError(f"{what} needs a real array, got {x.dtype}; transform its real and imaginary parts")
     if kind not in _INVERSE:
         raise ValueError(f"{what}: type {kind} is not one of 1, 2, 3, 4")
-    (name,) = pick(x, dim, what)
+    name = pick_one(x, dim, what)
     n = extent(x, name) if n is None else n
     if n < 1 + (kind == 1):
         raise ValueError(f"{what} of type {kind}: invalid number of data points ({n}) along {name!r}")

@@ -13,7 +13,7 @@ from namedgrad.linear import Like
 from namedgrad.primitive import core, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.contraction.products import dot
-from namedgrad.rules.dims import check
+from namedgrad.rules.dims import check, named_dims
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.layers.dropout import dropout
 from namedgrad.rules.movement import join, merge, split
@@ -69,9 +69,7 @@ def _attend(q: DimArray, k: DimArray, v: DimArray, dims: Names, mask: Any, is_ca
 
 
 def _three(what: str, q: DimArray, k: DimArray, v: DimArray, dims: Any) -> Names:
-    names = axes.check_names(dims)
-    if len(names) != 3:
-        raise AxisError(f"{what}: dims={dims!r} must be three names: of the queries, of the keys, of their features")
+    names = named_dims(dims, what, "of the queries", "of the keys", "of their features")
     query, key, feature = names
     for x, own in ((q, (query, feature)), (k, (key, feature)), (v, (key,))):
         for n in own:

@@ -21,7 +21,7 @@ from namedgrad.primitive import place
 from namedgrad.primitive.core import CoreOp
 from namedgrad.primitive.linear import Linear
 from namedgrad.rules.complex import conj_if_complex
-from namedgrad.rules.dims import check, new_name
+from namedgrad.rules.dims import check, new_name, twin
 from namedgrad.rules.elementwise import c, logical_or
 from namedgrad.rules.movement.triangles import cut_triangle, triangle
 from namedgrad.rules.structure import (
@@ -275,9 +275,7 @@ def inexact(a: DimArray) -> DimArray:
 
 def inner_name(a: DimArray, col: Name, given: Name | None, what: str) -> Name:
     """The name of the dim between two factors: the column's with a 2 appended, unless given."""
-    if given is None:
-        given = f"{col}2" if isinstance(col, str) else (col, "2")
-    return new_name(a, given, what)
+    return new_name(a, twin(col) if given is None else given, what)
 
 
 def in_place_of(a: DimArray, out: DimArray, names: dict[Name, Name]) -> DimArray:

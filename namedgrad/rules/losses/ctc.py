@@ -20,7 +20,7 @@ from namedgrad.axes import AxisError, Name, Names
 from namedgrad.linear import Pair
 from namedgrad.primitive import core, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.dims import check
+from namedgrad.rules.dims import check, named_dims
 from namedgrad.rules.dtypes import floating
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
@@ -200,7 +200,7 @@ def ctc_loss(
     0.875
     """
     check_reduction(reduction, "ctc_loss")
-    time, kind, label = dims
+    time, kind, label = named_dims(dims, "ctc_loss", "of the times", "of the classes", "of the labels in the targets")
     x, t = floating(log_probs), constant(targets, "ctc_loss: the targets")
     n = int(extent(t, check(t, label, "ctc_loss: the targets")))
     for name in (time, kind):

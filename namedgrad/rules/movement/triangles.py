@@ -11,7 +11,7 @@ from namedgrad.axes import AxisError, Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Like, Map, like
 from namedgrad.primitive import LinearCore, Primitive, linear, operation, sample
-from namedgrad.rules.dims import check, new_name, pick_one
+from namedgrad.rules.dims import check, new_name, pick_one, twin
 from namedgrad.rules.structure import relabel
 from namedgrad.trace import apply
 
@@ -234,7 +234,7 @@ def diag_embed(x: DimArray, dim: Name = None, *, dims: Sequence[Name] | None = N
            [0., 2.]])
     """
     name = pick_one(x, dim, "diag_embed")
-    row, col = axes.check_names((name, f"{name}2") if dims is None else dims)
+    row, col = axes.check_names((name, twin(name)) if dims is None else dims)
     line: Name = axes.local("embedded diagonal")
     x = relabel(x, {name: line})
     for new in (row, col):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad import backends
-from namedgrad.array import DimArray, extent
+from namedgrad.array import DimArray, describe, extent
 from namedgrad.axes import Names
 from namedgrad.primitive import reduction
 from namedgrad.rules import elementwise as e
@@ -23,6 +23,17 @@ from namedgrad.trace import innermost
 def count_of(x: DimArray, dims: Names) -> int:
     """Number of cells that a reduction over dims joins."""
     return math.prod(extent(x, d) for d in dims)
+
+
+def refuse_empty(x: DimArray, dims: Names, what: str) -> None:
+    """Raise where a reduction that needs a cell would find none."""
+    if 0 in x.full_shape:
+        for dim in dims:
+            if extent(x, dim) == 0:
+                raise ValueError(
+                    f"{what}: {describe(x)} has no cells along {dim!r}, and {what} of none has no value; "
+                    "leave such arrays out, or pad them by a cell with the value that it is to have"
+                )
 
 
 def restore(out: DimArray, x: DimArray, dims: Names, keepdims: bool) -> DimArray:

@@ -14,7 +14,7 @@ from namedgrad.rules.dims import pick
 from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import HALF, SINGLE
-from namedgrad.rules.reductions.common import counts, may_have_nan, over_all, restore
+from namedgrad.rules.reductions.common import counts, may_have_nan, over_all, refuse_empty, restore
 from namedgrad.rules.structure import (
     cast,
     equal,
@@ -100,6 +100,7 @@ def _extreme(of_all: Any, of_present: Any, x: DimArray, dim: Any, skipna: bool |
     dims = pick(x, dim, of_all.name)
     if not dims:
         return x
+    refuse_empty(x, dims, of_all.name)
     out = over_all(x, skipna, lambda: of_all(x, dims))
     out = of_present(x, dims) if out is None else out
     return restore(_of_lengths(out, x, dims) if type(x) is Length else out, x, dims, keepdims)
@@ -140,6 +141,8 @@ def max(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: b
     ------
     AxisError
         If a dim is unknown, or vectorized.
+    ValueError
+        If the dims have no cell.
 
     Examples
     --------
@@ -176,6 +179,8 @@ def min(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: b
     ------
     AxisError
         If a dim is unknown, or vectorized.
+    ValueError
+        If the dims have no cell.
 
     Examples
     --------
@@ -209,6 +214,8 @@ def ptp(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: b
     ------
     AxisError
         If a dim is unknown, or vectorized.
+    ValueError
+        If the dims have no cell.
 
     Notes
     -----

@@ -363,6 +363,7 @@ def _pair(x: DimArray, y: Any, dim: Any, what: str) -> tuple[DimArray, DimArray,
     every = tuple(dict.fromkeys((*x.dims, *y.dims)))
     chosen = every if dim is None or dim is Ellipsis else as_names(x, dim)
     dims = tuple(check(x if d in x.names else y, d, what) for d in chosen)
+    axes.refuse_repeats(dims, f"{what}: ")
     masks = [m for m in (present(x, None), present(y, None)) if m is not None]
     mask = None if not masks else masks[0] if len(masks) == 1 else e.logical_and(*masks)
     return x, y, dims, mask

@@ -14,7 +14,7 @@ from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick, pick_one
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement.stacking import merge
-from namedgrad.rules.reductions.common import present, restore
+from namedgrad.rules.reductions.common import present, refuse_empty, restore
 from namedgrad.rules.structure import cast, where
 
 _TRUTH = """{first}
@@ -87,7 +87,7 @@ Raises
 AxisError
     If a dim is unknown, or vectorized.
 ValueError
-    If NaN is left out and nothing remains.
+    If there is no cell, or NaN is left out and nothing remains.
 
 Examples
 --------
@@ -110,6 +110,7 @@ def _filled(x: DimArray, kernel: str, skipna: bool | None) -> tuple[DimArray, Di
 
 
 def _position(x: DimArray, dims: Names, kernel: str) -> DimArray:
+    refuse_empty(x, dims, kernel)
     if len(dims) > 1:
         name: Name = axes.local(("places", dims))
         x, dims = merge(x, dims, name), (name,)
@@ -122,7 +123,7 @@ def place(x: DimArray, dims: Names, kernel: str, skipna: bool | None) -> DimArra
         return cast(zeros_of(stop_gradient(x)), "int64")
     y, mask = _filled(stop_gradient(x), kernel, skipna)
     if mask is not None:
-        _refuse_empty(any(mask, dims), kernel)
+        _refuse_nan(any(mask, dims), kernel)
     return _position(y, dims, kernel)
 
 
@@ -149,7 +150,7 @@ def _place(kernel: str, kind: str, result: str, several: str) -> Any:
                      differentiable=False)(function)
 
 
-def _refuse_empty(some: DimArray, what: str) -> None:
+def _refuse_nan(some: DimArray, what: str) -> None:
     if backends.may_look(some.raw) and not backends.backend_of(some.raw).to_numpy(some.raw).all():
         raise ValueError(f"{what}: all cells of a slice are NaN; fill them first, with .fillna or ng.where")
 
@@ -179,6 +180,8 @@ Raises
 ------
 AxisError
     If the dim is unknown, or vectorized.
+ValueError
+    If there is no cell.
 
 Examples
 --------

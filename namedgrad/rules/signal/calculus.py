@@ -14,7 +14,7 @@ from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Like
 from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.dims import check, pick
+from namedgrad.rules.dims import check, pick, pick_one
 from namedgrad.rules.dtypes import floating
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
@@ -107,7 +107,7 @@ def differentiate(
     array([1., 2., 4., 5.])
     """
     coord, dim = _read(coord, dim)
-    (name,) = pick(x, dim, "differentiate")
+    name = pick_one(x, dim, "differentiate")
     h = constant(1.0 if coord is None else coord, "differentiate: coord")
     x = floating(x)
     if name not in h.names:
@@ -330,7 +330,7 @@ def cumulative_integrate(x: DimArray, coord: Any = None, dim: Name = None, *, da
     array([0. , 0.5, 3. ])
     """
     coord, dim = _read(coord, dim)
-    (name,) = pick(x, dim, "cumulative_integrate")
+    name = pick_one(x, dim, "cumulative_integrate")
     steps = _steps(coord, x, name, "cumulative_integrate", datetime_unit)
     areas = cumsum(_areas(floating(x), steps, name), name, skipna=False)
     start = tuple(1 if n == name else s for n, s in zip(areas.names, areas.full_shape, strict=True))

@@ -9,7 +9,7 @@ from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.dims import pick
+from namedgrad.rules.dims import pick_one
 from namedgrad.rules.dtypes import floating
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import join, slice_of
@@ -52,7 +52,7 @@ def detrend(x: DimArray, dim: Name, type: str = "linear", bp: int | Sequence[int
     >>> ng.detrend(ng.DimArray([1.0, 2.0, 4.0], ("x",)), "x").data.round(4)
     array([ 0.1667, -0.3333,  0.1667])
     """
-    (name,) = pick(x, dim, "detrend")
+    name = pick_one(x, dim, "detrend")
     n = extent(x, name)
     if type not in {"linear", "l", "constant", "c"}:
         raise ValueError(f"detrend: type {type!r} is not 'linear' or 'constant'")

@@ -13,7 +13,7 @@ from namedgrad.backends.windows import Span
 from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.dims import check, new_name, pick
+from namedgrad.rules.dims import check, new_name, pick_one
 from namedgrad.rules.fourier.named import fft, ifft, irfft, rfft
 from namedgrad.rules.fourier.transforms import resized
 from namedgrad.rules.movement import flip, join, merge, pad, slice_of, split
@@ -139,7 +139,7 @@ def stft(
            [2.+0.j, 0.+2.j],
            [0.+0.j, 0.+0.j]])
     """
-    (name,) = pick(x, dim, "stft")
+    name = pick_one(x, dim, "stft")
     new_name(x, frequency, "stft")
     hop, length = _options(n_fft, hop_length, win_length, "stft")
     w = _window(window, name, length, n_fft, x, "stft")
@@ -212,7 +212,7 @@ def istft(
     >>> ng.istft(spectra, dim="time", n_fft=4, hop_length=1).data.round(12) + 0.0
     array([ 1.,  0., -1.,  0.,  1.])
     """
-    (name,) = pick(x, dim, "istft")
+    name = pick_one(x, dim, "istft")
     bins = extent(x, check(x, frequency, "istft"))
     hop, size = _options(n_fft, hop_length, win_length, "istft")
     onesided = bins != n_fft if onesided is None else onesided

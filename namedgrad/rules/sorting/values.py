@@ -15,6 +15,7 @@ from namedgrad.rules.dims import pick_one
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.movement.cuts import flip_axes
+from namedgrad.rules.reductions.common import refuse_empty
 from namedgrad.rules.reductions.places import argmax
 from namedgrad.rules.scans.extremes import run_starts, running_position
 from namedgrad.rules.sorting.order import sort_axis
@@ -43,6 +44,8 @@ def mode(x: DimArray, dim: Any = None, *, return_indices: bool = False) -> DimAr
     ------
     AxisError
         If the dim is unknown, or vectorized.
+    ValueError
+        If there is no cell.
 
     Notes
     -----
@@ -56,6 +59,7 @@ def mode(x: DimArray, dim: Any = None, *, return_indices: bool = False) -> DimAr
     (3.0, 2)
     """
     name = pick_one(x, dim, "mode")
+    refuse_empty(x, (name,), "mode")
     flat = stop_gradient(x)
     line = sort_axis(flat, name)
     n = extent(x, name)
