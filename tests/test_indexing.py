@@ -204,6 +204,10 @@ BAD = {
     "say which dim": lambda x: ng.coo_to_dense(x, {"p": [0]}, {"p": 1}),
     "ng.nonzero": lambda x: ng.where(x > 0),
     "positions of what is true": lambda x: np.where(x > 0),
+    "cannot have size -2": lambda x: ng.dense_to_coo(x, size=-2),
+    "-1 cannot name a dim": lambda x: ng.segment_sum(x, [0, 1, 0], "a", new_dim=-1),
+    "2 cannot name a dim": lambda x: ng.one_hot(ROW, 3, new_dim=2),
+    "above the upper one": lambda x: ng.rrelu(x, lower=0.5, upper=0.2),
     "which the index replaces": lambda x: x.at[{"b": ng.DimArray([0], "n")}].set(ng.ones({"b": 4})),
 }  # fmt: skip
 

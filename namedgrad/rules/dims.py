@@ -132,7 +132,8 @@ def rename_mapping(given: Mapping[Any, Any] | None, keywords: Mapping[Any, Any],
 
 
 def new_name(x: DimArray, name: Name, what: str) -> Name:
-    """``name`` if no axis of ``x`` has it."""
+    """``name`` if it can name a dim, and no axis of ``x`` has it."""
+    check_names((name,))
     if name in x.names:
         raise AxisError(f"{what}: the dim {name!r} exists already in {describe(x)}; choose another name")
     return name

@@ -173,6 +173,8 @@ def rrelu(
     ------
     AxisError
         If a dim has two sizes, or is vectorized in one operand and visible in another.
+    ValueError
+        If the lower bound is above the upper one.
 
     Notes
     -----
@@ -186,6 +188,8 @@ def rrelu(
     >>> ng.rrelu(x, ng.DimArray([0.2, 0.3], ("x",))).data
     array([-0.2,  2. ])
     """
+    if lower > upper:
+        raise ValueError(f"rrelu: the lower bound {lower} is above the upper one, {upper}")
     slope = (lower + upper) / 2 if slopes is None else slopes
     return _leaky_relu.two(comparable(x, "rrelu"), constant(slope))
 

@@ -309,6 +309,8 @@ def nonzero_padded(x: DimArray, dim: Any = None, *, size: int, fill_value: int =
     ------
     AxisError
         If a dim is unknown or vectorized, or the new one exists.
+    ValueError
+        If the size is negative.
 
     Notes
     -----
@@ -322,6 +324,8 @@ def nonzero_padded(x: DimArray, dim: Any = None, *, size: int, fill_value: int =
     [[0, 1, -1], [1, 0, -1]]
     """
     new_name(x, new_dim, "nonzero_padded")
+    if size < 0:
+        raise ValueError(f"nonzero_padded: {new_dim!r} cannot have size {size}")
     v, dims, line = innermost(x), pick(x, dim, "nonzero_padded"), axes.local("masked cells")
     chosen = _line(not_equal(v, c(0)), dims, _sizes(v), line)
     at = _apart(_first(chosen, line, new_dim, size), x, dims)

@@ -193,7 +193,7 @@ def diagonal(x: DimArray, dims: Sequence[Name], offset: int = 0, *, new_dim: Nam
     row, col = two_dims(x, dims, "diagonal")
     new = row if new_dim is None else new_dim
     if new not in (row, col):
-        axes.check_names((new_name(x, new, "diagonal"),))
+        new_name(x, new, "diagonal")
     return apply(_DIAGONAL, (x,), dims=(row, col), new=new, offset=offset)
 
 
