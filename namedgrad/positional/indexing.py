@@ -16,6 +16,7 @@ from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.memory import laid
 from namedgrad.positional.operands import nameless, unwrap
 from namedgrad.positional.protocol import as_numpys, is_plainly_given
+from namedgrad.positional.selections import INSTEAD, selection
 from namedgrad.rules import indexing
 from namedgrad.rules.indexing.positions import agreed, is_whole
 from namedgrad.rules.movement.cuts import cut_out
@@ -29,6 +30,10 @@ class Key(NamedTuple):
     arrays: dict[Name, DimArray]
     target: tuple[Any, ...]  #: in order: an old name, None for a new axis, Ellipsis for the axes of ``arrays``
     block: Names  #: the axes of ``arrays``
+
+
+class UncountedError(TraceError):
+    """How many cells an array of truth values selects is left open."""
 
 
 class Chosen(NamedTuple):
@@ -87,9 +92,8 @@ def index_arrays(k: Any) -> list[DimArray] | list[Chosen]:
         return [i]
     i = agreed(i)
     if i.hidden or not backends.may_look(i.raw):
-        raise TraceError(
-            f"a boolean index {describe(i)} selects a number of cells that depends on values, one per slice; "
-            "use np.where(mask, x, fill) or x * mask, which keep the shape"
+        raise UncountedError(
+            f"a boolean index {describe(i)} selects a number of cells that depends on values, one per slice; {INSTEAD}"
         )
     return [Chosen(make(p, numbers(1), NONE), n) for p, n in zip(np.nonzero(i.raw), i.shape, strict=True)]
 
@@ -161,7 +165,12 @@ def getitem(p: PositionalArray, key: Any) -> Any:
     if is_truth(key):  # adds an axis, of size 1 or 0
         return p[None][(key if isinstance(key, PositionalArray) else np.asarray(key))[None]]
     x = p._x
-    read = read_key(x, key)
+    try:
+        read = read_key(x, key)
+    except UncountedError:
+        if (found := selection(p, key)) is None:
+            raise
+        return found
     out = select(x, read)
     is_number = not out.ndim and not any(k is Ellipsis for k in (key if isinstance(key, tuple) else (key,)))
     if is_number or read.arrays or (x.level is None and x.dtype.kind in "biu"):

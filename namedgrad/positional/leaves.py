@@ -13,6 +13,7 @@ from namedgrad.axes import NONE, Names
 from namedgrad.positional.array import Lifted, PositionalArray, as_array, numbers, renumber, wrap
 from namedgrad.positional.memory import given, steps
 from namedgrad.positional.scipy_fft import offer
+from namedgrad.positional.selections import Selection
 from namedgrad.transforms.leaves import Adapter, Block, add_adapter
 
 
@@ -133,6 +134,15 @@ class Number(Plain):
         return type(leaf).__name__
 
 
+class Uncounted(Adapter):
+    """Cells that a mask chooses, which cannot be a result."""
+
+    def parts(self, leaf: Selection) -> tuple[DimArray, ...]:
+        raise leaf.refused("a result")
+
+    arrays = parts
+
+
 def _alike(leaf: PositionalArray, x: DimArray) -> PositionalArray:
     offer()
     out = given(wrap(x, type(leaf)), leaf)
@@ -173,5 +183,6 @@ def _is_plain(x: Any) -> bool:
 
 
 add_adapter(lambda x: isinstance(x, PositionalArray), Positional())
+add_adapter(lambda x: isinstance(x, Selection), Uncounted())
 add_adapter(_is_number, Number())
 add_adapter(_is_plain, Plain())

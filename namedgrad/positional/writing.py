@@ -22,6 +22,7 @@ from namedgrad.positional.axis import without
 from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.indexing import Key, is_basic, is_truth, read_key
 from namedgrad.positional.operands import nameless, numbered, unwrap
+from namedgrad.positional.selections import Selection, write_selection
 from namedgrad.rules import indexing
 from namedgrad.rules.indexing.reading import written_out
 from namedgrad.rules.movement import merge, split
@@ -34,6 +35,9 @@ from namedgrad.rules.structure import cast, constant_like, relabel, reorder, spr
 def setitem(p: PositionalArray, key: Any, value: Any) -> None:
     """Write ``value`` (broadcast) into the cells that a key names."""
     value = nameless(value)
+    if isinstance(value, Selection):
+        write_selection(p, key, value)
+        return
     if isinstance(value, PositionalArray) and _is_own_view(value._view, p, key):
         return  # p[i] += 1 has written through the view already
     _write(p, key, unwrap(value, "the value written"), "set")
