@@ -250,7 +250,7 @@ def test_what_needs_number_or_places_is_refused(what: str) -> None:
     with pytest.raises(ng.TraceError, match=rf"{what} needs their number or places; use np\.where"):
         REFUSED[what](P[P > 0], P)
     with pytest.raises(AttributeError, match="no attribute 'tidy'"):
-        P[P > 0].tidy  # noqa: B018 - asking is the test
+        P[P > 0].tidy
 
 
 def test_extremes_of_no_cells() -> None:
