@@ -7,10 +7,10 @@ operation gives
 
     f(even + odd root) = f(even) + 1/2 f''(even) odd² radicand + f'(even) odd root,
 
-Taylor's formula, and up to two even terms more if these have a part in the derivatives that are taken: each tells all of
-two orders, the first of three (of a plain square root, of one).  The slope of a partial derivative is f'' odd: it is
-found by calling the partial on an operand that tells of its slope alone, and its further derivatives on one that tells of
-its own.
+Taylor's formula, and up to two even terms more if these have a part in the derivatives that are taken: each tells all
+of two orders, the first of three (of a plain square root, of one).  The slope of a partial derivative is f'' odd: it is
+found by calling the partial on an operand that tells of its slope alone, and its further derivatives on one that tells
+of its own.
 
 Cells that an operation *moves*, as indexing, joining and padding do, take along what is known of them.
 """
