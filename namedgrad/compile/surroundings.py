@@ -113,6 +113,7 @@ class Surroundings:
         self._boxes: list[Any] = []  # lists and dicts, looked into as a whole
         self._seen: dict[int, int] = {}
         self._visited: set[Slot] = set()
+        self._read: set[tuple[int, int]] = set()  # code, and a table in which its names were looked up
         self._parts: list[Part] = []
         for i, root in enumerate(roots):
             self._visit(root, (0, i))
@@ -297,6 +298,9 @@ class Surroundings:
         self._globals(f.__code__, f.__globals__)
 
     def _globals(self, code: types.CodeType, table: dict[str, Any]) -> None:
+        if (id(code), id(table)) in self._read:  # modules that import each other
+            return
+        self._read.add((id(code), id(table)))
         for name in code.co_names:
             value = table.get(name, _MISSING)
             if isinstance(value, types.ModuleType):

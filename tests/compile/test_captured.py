@@ -385,6 +385,25 @@ def test_packages_installed_elsewhere_are_not_looked_into(place, tmp_path, monke
     assert module.TABLE[0] == 1
 
 
+def test_modules_that_import_each_other_are_read_once(tmp_path, monkeypatch) -> None:
+    """The user's own package: ``import own.model`` binds ``own`` in every module, which has them all as attributes."""
+    own = tmp_path / "own_package"
+    own.mkdir()
+    (own / "__init__.py").write_text("import own_package.model\nimport own_package.tools\n")
+    (own / "tools.py").write_text("import own_package.model\nSCALE = 2.0\n")
+    (own / "model.py").write_text(
+        "import own_package.tools\nimport own_package\n"
+        "def run(x):\n    return own_package.model.half(x) * own_package.tools.SCALE\n"
+        "def half(x):\n    return x / 2\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    package = __import__("own_package")
+    compiled = ng.compile(package.model.run)
+    same(compiled(X), X)
+    package.tools.SCALE = 6.0
+    same(compiled(X), 3 * X)
+
+
 @pytest.mark.parametrize("kind", [property, classmethod, staticmethod])
 def test_what_a_descriptor_reads_counts(kind: Any) -> None:
     settings = {"scale": 2.0}
