@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 NEXT = 1.5e-8  # of a start value, or the like of 0: that far away SciPy looks for a derivative
 SMALL = 1e-8  # pivots of a matrix whose diagonal is 1: others are not nearly singular
+NOTHING = 1e-20  # of the cost at the start
 BETTER = 1e-9  # relative differences of the cost that count
 
 Attempt = Callable[[Array, Index, Linear], Found]
@@ -48,7 +49,7 @@ def try_again(problem: Residuals, found: Found, cells: Index, *, tol: float, max
         x = _next_to(problem, failed)
         _take(found, failed, attempt(x, failed, problem.linearity()))
     ended = cells[np.isin(found.status[cells], (Status.CONVERGED, Status.BOUND, Status.STALLED))]
-    lost = _undetermined(problem, found, ended)
+    lost = _undetermined(problem, found, ended[found.arrays["cost"][ended] > _next_to_nothing(problem, ended)])
     if lost.size:
         _elsewhere(problem, found, lost, attempt)
 
@@ -60,6 +61,13 @@ def _next_to(problem: Residuals, index: Index) -> Array:
     step = NEXT * (0.5 + (GOLDEN * np.arange(len(x)) % 1)[:, None]) * np.where(x == 0, 1.0, np.abs(x))
     high = problem.upper[problem.free][:, index]
     return np.where(bad, np.where(x + step <= high, x + step, x - step), x)
+
+
+def _next_to_nothing(problem: Residuals, index: Index) -> Array:
+    """Costs that are rounding of those at the start; 0 where observations are missing."""
+    first = problem.first.point
+    cost = np.zeros(len(index)) if first is None else here(columns(first.cost, index))
+    return np.asarray(NOTHING * np.where(np.isfinite(cost), cost, 0.0))
 
 
 def _undetermined(problem: Residuals, found: Found, index: Index) -> Index:
@@ -102,7 +110,8 @@ def _take(found: Found, index: Index, other: Found) -> None:
     cost, tried = other.arrays["cost"], other.arrays["iterations"]
     arrays = {**other.arrays, "iterations": np.nan_to_num(found.arrays["iterations"][index]) + tried}
     before = found.arrays["cost"][index]
-    better = np.isfinite(cost) & ~(cost >= before * (1 - BETTER))
+    ended = (other.status != Status.MAX_ITERATIONS) | ~np.isfinite(before)
+    better = np.isfinite(cost) & ended & ~(cost >= before * (1 - BETTER))
     at = index[better]
     found.status[at] = other.status[better]
     for n, kept in found.arrays.items():
