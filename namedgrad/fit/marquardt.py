@@ -47,7 +47,7 @@ WORTH = 0.25  # of what a step promised: one that gains less has led to where th
 # Times what a parameter has been: slopes here say nothing of it there; and of the cost, by which it is hardly changed.
 ENDLESS, FLAT = 1e3, 1e-7
 VANISHED = 1e-12  # of the square of the length of a column
-NEARLY = 0.999  # of the way to 0
+NEARLY, KEPT, SIMILAR = 0.999, 0.3, 10.0  # of the way to 0; of a linear parameter; times the cost
 LEAST_SCALED, MOST_SCALED = 0.1, 1e4  # factors of columns that follow a linear parameter; others are computed anew
 
 
@@ -277,8 +277,10 @@ class Marquardt(Batch):
             use &= ~((x[rows] + change < self.lower[rows]) | (x[rows] + change > self.upper[rows])).any(axis=0)
         moved = x.copy()
         moved[rows] += change
-        by = self.linear.by  # a sign that was given says where columns lead that are proportional to it
-        use &= ~(np.isinf(self.cost) & (moved[by] * x[by] < 0).any(axis=0))
+        # A sign that was given says where columns lead that are proportional to it; a size that is about right, too,
+        # where next to nothing would be left of it: these columns meet nothing of the data yet.
+        by, kept = self.linear.by, np.where(at.cost <= SIMILAR * (at.cost - gain), KEPT, 0.0)
+        use &= ~(np.isinf(self.cost) & (moved[by] * x[by] < kept * x[by] ** 2).any(axis=0))
         change = np.where(use, change, 0.0)
         moved = np.where(use, moved, x)
         gradient = at.gradient + small.times(at.normal[:, rows], change)

@@ -32,7 +32,7 @@ def masked(problem: Residuals, start: Matrix, index: Index, args: Any, sound: Fl
     constant = np.logical_and.reduce([column.to_numpy() == 0 for column in problem.jacobian(start, index, args)[1]])
     out: Flags = known & ~sound
     if (out & ~constant).any():
-        out = out & (constant | _beyond(problem, start, index, args))
+        out = out & (constant | _beyond(problem, start, index, args, sound.shape))
     for other in _elsewhere(problem, start, index):
         if not out.any():
             break
@@ -60,13 +60,15 @@ def _tried(problem: Residuals, matrix: Matrix, index: Index, args: Any) -> Any:
         return np.nan
 
 
-def _beyond(problem: Residuals, start: Matrix, index: Index, args: Any) -> Any:
+def _beyond(problem: Residuals, start: Matrix, index: Index, args: Any, shape: tuple[int, ...]) -> Any:
     """Which are NaN for complex parameters, of which roots, logarithms and powers have values everywhere."""
     parts, rows = problem.parameters.parts(start, problem.backend), problem.parameters.rows.values()
     turned = [multiply(x, c(1 + 0.5j)) if problem.free[r].any() else x for x, r in zip(parts, rows, strict=True)]
     try:
         with quiet():
-            out = problem.checked(problem.call(turned, args), args).parts[0]
-        return np.isnan(problem.table(out, len(index), "residual").to_numpy())
+            several = problem.call(turned, args).parts  # complex ones, which no residuals may be
+        nowhere = [np.isnan(problem.table(x, len(index), "residual").to_numpy()) for x in several]
     except Exception:  # noqa: BLE001 - not every function takes complex numbers
         return True
+    out = nowhere[0] if len(nowhere) == 1 else np.concatenate([x.reshape(len(index), -1) for x in nowhere], axis=1)
+    return out if out.shape == shape else True

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from namedgrad.fit.determined import inverses
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.problem import batches
-from namedgrad.fit.result import FitResult, inverses
+from namedgrad.fit.result import FitResult
 from namedgrad.fit.sure import Sure
 from namedgrad.transforms.tape import quiet
 

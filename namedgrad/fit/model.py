@@ -23,7 +23,7 @@ from namedgrad.fit.starts import ONLY, given_starts
 from namedgrad.fit.times import numeric
 from namedgrad.fit.units import parameter_units
 from namedgrad.trace import innermost
-from namedgrad.transforms.leaves import adapter_of
+from namedgrad.transforms.leaves import Tree, adapter_of
 
 
 def fit_model(
@@ -66,7 +66,8 @@ def _misfit(model: Callable[..., Any], over: Sequence[Name], p: Any, *data: Any)
             _require_alike(x, observed[n], over)
     _require_alike(found, observed, over)
     off = found - observed
-    return {"real": off.real, "imag": off.imag} if is_complex(off) else off
+    tried = is_complex(off) and any(map(is_complex, Tree(p).parts))  # whether it has values for complex parameters
+    return {"real": off.real, "imag": off.imag} if is_complex(off) and not tried else off
 
 
 def _require_alike(found: Any, observed: Any, over: Sequence[Name]) -> None:

@@ -13,6 +13,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, describe, make
 from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.fit import small
+from namedgrad.fit.again import try_again
 from namedgrad.fit.batch import Flags, Found, solve
 from namedgrad.fit.cells import CELL, Index, Rows
 from namedgrad.fit.coupled import layout_of
@@ -381,6 +382,7 @@ class Residuals(Problem):
                 place=self._place,
             )  # fmt: skip
             self.cells.forget()
+            try_again(self, found, cells, tol=tol, max_iterations=max_iterations)
             self._bend(found, cells)
         found.status[self.unusable] = Status.NOT_FINITE
         found.status[~enough] = Status.NO_DATA

@@ -17,6 +17,7 @@ from namedgrad.fit import small
 from namedgrad.fit.batch import Found
 from namedgrad.fit.blocks import blocks_of
 from namedgrad.fit.cells import Cells, Index
+from namedgrad.fit.determined import inverses
 from namedgrad.fit.halves import is_complex
 from namedgrad.fit.observations import log_weights, misfits, models, squares, sums_of_squares
 from namedgrad.fit.parameters import Matrix
@@ -32,7 +33,6 @@ from namedgrad.transforms.tape import quiet
 from namedgrad.xarray.convert import hidden_names, some_of
 
 EPS = float(np.finfo(float).eps)
-DETERMINED = 1e12  # variance inflation beyond which rounding has eaten the covariance
 
 
 class FitResult:
@@ -416,17 +416,6 @@ def in_place_of(c: xr.DataArray, x: Any) -> Any:
         )
     dims = c.dims if values.ndim else ()
     return xr.DataArray(values, {c.name: values} if c.name in dims else None, dims, c.name)
-
-
-def inverses(normal: Matrix, fitted: Any) -> tuple[Matrix, Any]:
-    """Inverse normal matrices, and where they are lost to rounding; infinite there."""
-    lengths = small.diagonal(normal)
-    with np.errstate(all="ignore"):
-        scale = np.sqrt(np.where(lengths > 0, lengths, 1.0))
-        inverse = small.inverse(normal / scale[:, None] / scale)
-        lost = fitted & ~(np.max(small.diagonal(inverse), axis=0) <= DETERMINED)
-        out = inverse / scale[:, None] / scale
-    return np.where(lost, np.inf, out) if lost.any() else out, lost
 
 
 def _rounding(x: Matrix, squares: Matrix) -> Matrix:

@@ -16,9 +16,10 @@ from namedgrad.fit.arrow import Arrow, Layout, solved
 from namedgrad.fit.batch import Found
 from namedgrad.fit.blocks import Blocks, own_dims
 from namedgrad.fit.coupled import number
+from namedgrad.fit.determined import DETERMINED
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.residuals import Residuals
-from namedgrad.fit.result import DETERMINED, FitResult, LeastSquaresResult
+from namedgrad.fit.result import FitResult, LeastSquaresResult
 from namedgrad.fit.status import Status
 from namedgrad.fit.sums import Point
 from namedgrad.xarray.convert import some_of

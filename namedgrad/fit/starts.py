@@ -32,19 +32,17 @@ import xarray as xr
 from namedgrad.array import DimArray
 from namedgrad.axes import Name
 from namedgrad.fit import small
-from namedgrad.fit.batch import solve
 from namedgrad.fit.cells import Index
+from namedgrad.fit.determined import inverses
 from namedgrad.fit.judge import BY_BOTH, BY_SLOPES, BY_SPAN, ELEMENTS, FEWEST, SINGULAR, Judge, complete, least
-from namedgrad.fit.marquardt import Marquardt
 from namedgrad.fit.noise import ELSEWHERE, FEW, elsewhere, looks_like_noise, swings
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals
-from namedgrad.fit.result import inverses
 from namedgrad.fit.signs import positive
 from namedgrad.fit.status import Status
 from namedgrad.fit.surface import Surface
 from namedgrad.fit.symmetry import NEGATIVE, Flow, Symmetry, finite, latin, measure, natural_units, of_any_size
-from namedgrad.fit.threads import shares
+from namedgrad.fit.trials import descend
 from namedgrad.positional import positional
 from namedgrad.transforms.grad import pushforward
 from namedgrad.transforms.tape import quiet
@@ -503,18 +501,7 @@ def _from_usual(problem: Residuals, missing: list[int]) -> Usual:
 def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tuple[Array, Array, Array]:
     """Points (parameter, trial) after some iterations each, their cost (infinite: there is none), and the status."""
     x, free, linear = x.copy(), x[problem.free], problem.linearity()
-    low, high = (m[problem.free] for m in (problem.lower, problem.upper))
-    trials, workers = np.arange(len(at)), problem.workers(at)
-
-    def enter(index: Index) -> Marquardt:
-        cells = at[index]
-        return Marquardt.enter(index, free[:, index], low[:, cells], high[:, cells], linear, problem.prior(cells))
-
-    found = solve(
-        lambda trial, index: problem.evaluate(trial, at[index]), enter, trials, len(at), keep=("x", "normal"),
-        size=shares(trials, problem.most, workers), tol=1e-8, max_iterations=iterations, report=lambda _: None,
-        workers=workers,
-    )  # fmt: skip
+    found = descend(problem, free, at, linear, tol=1e-8, max_iterations=iterations)
     ended = found.arrays["x"]
     x[problem.free] = np.where(np.isfinite(ended).all(axis=0), ended, free)
     cost = problem.evaluate(x[problem.free], at).cost  # the solver rounds its own

@@ -111,3 +111,31 @@ def test_several_variables_that_share_parameters():
     at, both = np.tile(t.values, 2), np.concatenate([ds.u[1], ds.v[1]])
     found, _ = scipy.optimize.curve_fit(lambda t, a, b: a * np.exp(-b * t), at, both)
     np.testing.assert_allclose([one.params.a[1], one.params.b[1]], found, rtol=1e-5)
+
+
+@pytest.mark.parametrize("units", [{}, {"units": "K"}])
+def test_start_values_outside_of_the_domain_of_a_model(units):
+    x = np.linspace(1.0, 5.0, 20)
+    y = xr.DataArray(np.sqrt(x + 1) * np.array([[2.0], [3.0]]), {"x": x}, ("cell", "x"), "y", units)
+    start = {"a": 1.0, "m": xr.DataArray([2.0, 0.0], dims="cell")}
+    with np.errstate(invalid="ignore"):
+        fit = y.grad.fit(lambda p, x: p["a"] * np.sqrt(x - p["m"]), "x", start, over="cell")
+    assert fit.status.values.tolist() == [5, 0]
+    np.testing.assert_allclose([fit.params["a"][1], fit.params["m"][1]], [3.0, -1.0], rtol=1e-7)
+    found = y.grad.fit(lambda p, x: p["a"] * np.sqrt(x - p["m"]), "x", ["a", "m"], over="cell")
+    np.testing.assert_allclose(found.params["a"], [2.0, 3.0], rtol=1e-7)
+
+
+def test_a_model_whose_units_are_not_seen_where_all_parameters_are_one():
+    v = np.linspace(36.0, 46.0, 12)
+
+    def energy(p, v):
+        eta = (v / p["v"]) ** (1 / 3)
+        inner = 1.5 * (p["slope"] - 1) * (eta - 1)
+        return p["e"] + 4.5 * p["b"] * p["v"] / (p["slope"] - 1) ** 2 * (1 - (1 + inner) * np.exp(-inner))
+
+    true = {"e": -10.8, "v": 40.0, "b": 0.5, "slope": 4.5}
+    y = xr.DataArray(energy(true, v), {"volume": v}, ("volume",), "energy", {"units": "eV"})
+    fit = y.grad.fit(energy, "volume", {"e": -10.0, "v": 41.0, "b": 0.6, "slope": 4.0}, over=())
+    for name, value in true.items():
+        assert fit.params[name].item() == pytest.approx(value, rel=1e-5)

@@ -1,0 +1,118 @@
+"""Second attempts, of the cells in which a fit has failed.
+
+Derivatives may be infinite where it starts, as that of a square root at 0: then it starts again next to that.
+
+Or it has ended where the data do not determine all parameters, which need be no minimum. Where a parameter is what it
+is for no reason but that its slope vanishes there, as the skewness of a peak at 0, the fit goes on from either side of
+that (Azzalini 1985, *A class of distributions which includes the normal ones*, has such a saddle).  And the best linear
+parameters of a bad start may lead the others astray, such as the size of a peak that meets none: the fit starts again
+with those that were given, and all are damped.  What costs less is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from namedgrad.fit import small
+from namedgrad.fit.batch import Found
+from namedgrad.fit.cells import Index
+from namedgrad.fit.determined import inverses
+from namedgrad.fit.marquardt import Linear, lengths
+from namedgrad.fit.masks import GOLDEN
+from namedgrad.fit.places import columns, here, on_device_of
+from namedgrad.fit.small import Array
+from namedgrad.fit.status import Status
+from namedgrad.fit.trials import descend
+
+if TYPE_CHECKING:
+    from namedgrad.fit.residuals import Residuals
+
+NEXT = 1.5e-8  # of a start value, or the like of 0: that far away SciPy looks for a derivative
+SMALL = 1e-8  # pivots of a matrix whose diagonal is 1: others are not nearly singular
+NOTHING = 1e-20  # of the cost at the start
+BETTER = 1e-9  # relative differences of the cost that count
+
+Attempt = Callable[[Array, Index, Linear], Found]
+
+
+def try_again(problem: Residuals, found: Found, cells: Index, *, tol: float, max_iterations: int) -> None:
+    """Put what is better into what was found in some cells."""
+
+    def attempt(free: Array, at: Index, linear: Linear) -> Found:
+        return descend(problem, free, at, linear, tol=tol, max_iterations=max_iterations)
+
+    failed = cells[found.status[cells] == Status.NOT_FINITE]
+    if failed.size:
+        x = _next_to(problem, failed)
+        _take(found, failed, attempt(x, failed, problem.linearity()))
+    ended = cells[np.isin(found.status[cells], (Status.CONVERGED, Status.BOUND, Status.STALLED))]
+    lost = _undetermined(problem, found, ended[found.arrays["cost"][ended] > _next_to_nothing(problem, ended)])
+    if lost.size:
+        _elsewhere(problem, found, lost, attempt)
+
+
+def _next_to(problem: Residuals, index: Index) -> Array:
+    """Start values with those moved a little in which derivatives are not finite, each by another part of itself."""
+    x = here(columns(problem.first.start, index))
+    bad = ~np.isfinite(here(problem.evaluate(x, index).gradient))
+    step = NEXT * (0.5 + (GOLDEN * np.arange(len(x)) % 1)[:, None]) * np.where(x == 0, 1.0, np.abs(x))
+    high = problem.upper[problem.free][:, index]
+    return np.where(bad, np.where(x + step <= high, x + step, x - step), x)
+
+
+def _next_to_nothing(problem: Residuals, index: Index) -> Array:
+    """Costs that are rounding of those at the start; 0 where observations are missing."""
+    first = problem.first.point
+    cost = np.zeros(len(index)) if first is None else here(columns(first.cost, index))
+    return np.asarray(NOTHING * np.where(np.isfinite(cost), cost, 0.0))
+
+
+def _undetermined(problem: Residuals, found: Found, index: Index) -> Index:
+    """Of some cells those in which the data do not determine all parameters."""
+    x, normal = found.arrays["x"][:, index], columns(found.arrays["normal"], index)
+    lost = problem.linearity().scaled_by_nothing(x, here(small.diagonal(normal)))
+    scale = lengths(normal)
+    pivots = small.diagonal(small.factored(normal / scale[:, None] / scale))
+    maybe = np.flatnonzero(here(~(pivots >= SMALL).all(axis=0)))  # inverses take three times as long
+    if maybe.size:
+        some = columns(normal, maybe)
+        lost[maybe] |= here(inverses(some, on_device_of(np.ones(maybe.size, bool), some))[1])
+    return index[lost]
+
+
+def _elsewhere(problem: Residuals, found: Found, index: Index, attempt: Attempt) -> None:
+    """The best of where a fit leads to from either side of where it is, and from its start with nothing linear."""
+    x, cost = found.arrays["x"][:, index], found.arrays["cost"][index]
+    aside = _indifferent(here(columns(found.arrays["normal"], index))) * np.sqrt(2 * cost)
+    low, high = (m[problem.free][:, index] for m in (problem.lower, problem.upper))
+    points = [np.clip(x + sign * aside, low, high) for sign in (1, -1)]
+    there = [here(problem.evaluate(p, index).cost) for p in points]
+    matters = ~(np.abs(np.array(there) - cost) <= BETTER * cost).all(axis=0)  # otherwise nothing depends on them
+    if problem.linearity().rows.size:
+        points.append(here(columns(problem.first.start, index)))
+    nothing = Linear.of(np.zeros_like(problem.free), {}, problem.free, problem.known)
+    for p in points if matters.any() else ():
+        _take(found, index[matters], attempt(p[:, matters], index[matters], nothing))
+
+
+def _indifferent(normal: Array) -> Array:
+    """The directions (row, cell) in which the model changes least, by 1 if each parameter alone were to change it."""
+    scale = lengths(normal)
+    scaled = np.moveaxis(normal / scale[:, None] / scale, -1, 0)
+    return np.asarray(np.linalg.eigh(scaled)[1][..., 0].T / scale)
+
+
+def _take(found: Found, index: Index, other: Found) -> None:
+    """Put how some cells ended another time in the place of how they have ended, where that costs less."""
+    cost, tried = other.arrays["cost"], other.arrays["iterations"]
+    arrays = {**other.arrays, "iterations": np.nan_to_num(found.arrays["iterations"][index]) + tried}
+    before = found.arrays["cost"][index]
+    ended = (other.status != Status.MAX_ITERATIONS) | ~np.isfinite(before)
+    better = np.isfinite(cost) & ended & ~(cost >= before * (1 - BETTER))
+    at = index[better]
+    found.status[at] = other.status[better]
+    for n, kept in found.arrays.items():
+        kept[..., on_device_of(at, kept)] = on_device_of(arrays[n][..., better], kept)

@@ -1,0 +1,34 @@
+"""Several fits of the same cells, from one point each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from namedgrad.fit.batch import Found, solve
+from namedgrad.fit.cells import Index
+from namedgrad.fit.marquardt import Linear, Marquardt
+from namedgrad.fit.small import Array
+from namedgrad.fit.threads import shares
+
+if TYPE_CHECKING:
+    from namedgrad.fit.residuals import Residuals
+
+
+def descend(
+    problem: Residuals, free: Array, at: Index, linear: Linear, *, tol: float, max_iterations: int
+) -> Found:  # fmt: skip
+    """Where Levenberg-Marquardt leads to from points (free row, trial), each of a cell ``at``; on the host."""
+    low, high = (m[problem.free] for m in (problem.lower, problem.upper))
+    trials, workers = np.arange(len(at)), problem.workers(at)
+
+    def enter(index: Index) -> Marquardt:
+        cells = at[index]
+        return Marquardt.enter(index, free[:, index], low[:, cells], high[:, cells], linear, problem.prior(cells))
+
+    return solve(
+        lambda trial, index: problem.evaluate(trial, at[index]), enter, trials, len(at),
+        keep=("x", "cost", "normal", "iterations"), size=shares(trials, problem.most, workers), tol=tol,
+        max_iterations=max_iterations, report=lambda _: None, workers=workers,
+    )  # fmt: skip
