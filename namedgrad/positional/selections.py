@@ -52,7 +52,7 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def size(self) -> Any:
         """How many cells each slice has."""
-        return np.sum(self.counted())
+        return _size(self)
 
     def copy(self) -> Selection:
         """The same cells; what is written into one is not seen in the other."""
@@ -75,6 +75,8 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if value is not self:  # which v[...] += 1 has written already
+            if self.dtype.kind != "c" and not np.ndim(value) and np.iscomplexobj(value):
+                raise TypeError("a complex number cannot be written into real cells; use np.real(value)")
             chosen = self[key]
             self.hold(np.where(chosen.counted(), chosen.beside(value), self.cells))
 
@@ -90,8 +92,17 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         raise self.refused("its truth value")
 
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(self == value))
+
     def __float__(self) -> float:
         raise self.refused("a number")
+
+    __int__ = __index__ = __complex__ = __float__
+
+    def clip(self, a_min: Any = None, a_max: Any = None, **options: Any) -> Selection:
+        """As :func:`numpy.clip`, of which either bound may be left away."""
+        return np.clip(self, a_min, a_max, **options) if not options else np.clip(self, **options)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):
@@ -216,6 +227,7 @@ def write_selection(p: PositionalArray, key: Any, value: Selection) -> None:
 def _leading(p: PositionalArray, key: Any) -> tuple[PositionalArray, PositionalArray | None]:
     """The array in which a mask chooses, and the mask; None if the key is another."""
     before = list(key) if isinstance(key, tuple) else [key]
+    axes = sum(k is not Ellipsis for k in before)
     while len(before) > 1 and (before[-1] is Ellipsis or (isinstance(before[-1], slice) and before[-1] == slice(None))):
         before.pop()
     mask = before.pop()
@@ -223,6 +235,8 @@ def _leading(p: PositionalArray, key: Any) -> tuple[PositionalArray, PositionalA
         return p, None
     if not all(isinstance(k, (int, np.integer)) and not isinstance(k, bool) for k in before):
         return p, None
+    if axes - 1 + mask.ndim > p.ndim:
+        raise IndexError(f"too many indices for an array of shape {p.shape}")
     p = p[tuple(before)] if before else p
     return p, mask if p.shape[: mask.ndim] == mask.shape else None
 
@@ -317,6 +331,11 @@ def _average(v: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
     return (found, total) if returned else found
 
 
+def _size(v: Selection, axis: Any = None) -> Any:
+    over = v.axes_of(axis, "np.size")
+    return np.sum(v.counted() if over is None else v.mask)
+
+
 def _nan_to_num(v: Selection, copy: bool = True, **options: Any) -> Any:
     return v.done(np.nan_to_num, v, **options, out=None if copy else v)
 
@@ -339,7 +358,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.average: _average, np.dot: _product(np.dot), np.inner: _product(np.inner), np.matmul: _product(np.matmul),
     np.vdot: _vdot, np.nan_to_num: _nan_to_num,
     np.real: lambda v: v.done(np.real, v) if v.dtype.kind == "c" else v,  # a view, as NumPy's
-    np.size: lambda v: v.size, np.ndim: lambda v: v.ndim,
+    np.size: _size, np.ndim: lambda v: v.ndim,
 }  # fmt: skip
 _REDUCE: dict[Any, Any] = {
     np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
@@ -371,5 +390,5 @@ def _method(func: Any) -> Callable[..., Any]:
     return method
 
 
-for _name in ("sum", "prod", "mean", "var", "std", "any", "all", "max", "min", "clip", "round", "dot", "conj"):
+for _name in ("sum", "prod", "mean", "var", "std", "any", "all", "max", "min", "round", "dot", "conj", "conjugate"):
     setattr(Selection, _name, _method(getattr(np, _name)))

@@ -119,6 +119,7 @@ def kept(x: Any) -> Any:
     u += 1.0
     np.round(same * 0.0, 1, out=v - 0.0)
     np.nan_to_num(v, copy=False)
+    u[...] = u.clip(-1.1).clip(max=2.0).conjugate()
     return (same * u).sum() + 3.0 * (w * w).sum() + np.clip(v, min=np.sin(w), max=1.5).sum()
 
 
@@ -247,6 +248,7 @@ def test_integers_stay_integers() -> None:
     assert v.sum().data.tolist() == [4, 5]
     assert v.max(initial=0).data.tolist() == [3, 5]
     assert np.sum(np.zeros_like(v) + 1).data.tolist() == [2, 1]
+    assert np.size(v, 0).data.tolist() == [2, 1]
     assert (np.min(v).data.tolist(), np.min(v).dtype) == ([1, 5], np.dtype(int))
     assert (k > 0)[k > 0].min().data.tolist() == [True, True]
     with pytest.raises(TypeError, match="cannot hold"):
@@ -302,6 +304,7 @@ def test_shapes_that_do_not_fit() -> None:
     table = ng.positional(RNG.normal(size=(4, 9, 2)), "B")
     with pytest.raises(ValueError, match="do not fit"):
         P.copy()[P > 0] = table[P > 0]
+    assert np.size(table[P > 0], 0).data.tolist() == (X > 0).sum(axis=1).tolist()
     square = ng.positional(RNG.normal(size=(4, 9, 9)), "B")
     with pytest.raises(ValueError, match="do not fit"):
         square[P > 0] = P[P > 0]
@@ -310,3 +313,18 @@ def test_shapes_that_do_not_fit() -> None:
         column += np.arange(3.0)
     with pytest.raises(ValueError, match="do not fit"):
         column[...] = np.arange(3.0)
+    with pytest.raises(TypeError, match="complex"):
+        column[...] = 1j
+    with pytest.raises(IndexError):
+        P[P > 0, :]
+    with pytest.raises(ng.TraceError, match=r"bool\(\) of an array with vectorized axes"):
+        assert 0.5 in P[P > 0]
+    with pytest.raises(ng.TraceError, match="a number needs"):
+        int(P[P > 0])
+
+
+def test_plain_cells_where_a_mask_is_true() -> None:
+    cells = np.arange(9.0)
+    np.testing.assert_allclose(np.sum(cells, where=P > 0).data, [cells[r > 0].sum() for r in X])
+    np.testing.assert_allclose(np.mean(cells, where=P < 0.75).data, [cells[r < 0.75].mean() for r in X])
+    np.testing.assert_array_equal(np.max(cells, where=P > 0, initial=-1.0).data, [cells[r > 0].max() for r in X])
