@@ -36,8 +36,7 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
     mask: PositionalArray
 
     def __init__(self, cells: Any, mask: PositionalArray) -> None:
-        self.cells = cells if isinstance(cells, PositionalArray) else wrap(unwrap(cells))
-        self.mask = mask
+        self.cells, self.mask = cells if isinstance(cells, PositionalArray) else wrap(unwrap(cells)), mask
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -117,6 +116,9 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
             return self.__array_function__(_REDUCE[ufunc], (), inputs, {"axis": 0, **kwargs})
         if ufunc is np.matmul and not kwargs and out is None:
             return self.__array_function__(np.matmul, (), inputs, {})
+        if method == "at" and isinstance(inputs[0], PositionalArray):  # a mask names no cell twice
+            inputs[0][inputs[1]] = ufunc(inputs[0][inputs[1]], inputs[2])
+            return None
         if method != "__call__" or ufunc.signature is not None or kwargs or (out is not None and len(out) > 1):
             raise self.refused(f"np.{ufunc.__name__}")
         return self.done(ufunc, *inputs, out=None if out is None else out[0])
@@ -216,6 +218,11 @@ def selection(p: PositionalArray, key: Any) -> Selection | None:
 
 def write_selection(p: PositionalArray, key: Any, value: Selection) -> None:
     """``p[key] = value`` where the key is the mask of the selection."""
+    if isinstance(key, PositionalArray) and not key.ndim:  # one truth value, which adds an axis
+        spread = p[None].copy()
+        write_selection(spread, key[None], value)
+        p[...] = spread[0]
+        return
     p, mask = _leading(p, key)
     if mask is None or not same_mask(mask._x, value.mask._x):
         raise value.refused("a write elsewhere")
@@ -256,7 +263,7 @@ def _over(func: Any) -> Callable[..., Any]:
     return function
 
 
-def _extreme(func: Any, outermost: Callable[[np.dtype[Any]], Any]) -> Callable[..., Any]:
+def _extreme(func: Any, end: str) -> Callable[..., Any]:
     """An extreme, which of no cells is an error where that may be seen, else NaN."""
     over = _over(func)
 
@@ -269,18 +276,17 @@ def _extreme(func: Any, outermost: Callable[[np.dtype[Any]], Any]) -> Callable[.
             raise ValueError(f"np.{func.__name__}: in one of the slices the mask chooses no cells; give initial=")
         if v.dtype.kind not in ("biuf" if looked else "f"):
             raise v.refused(f"np.{func.__name__} of {v.dtype} without initial=")
-        found = over(v, axis, initial=outermost(v.dtype), **options)
+        found = over(v, axis, initial=_outermost(v.dtype, end), **options)
         return found if looked else np.where(np.any(v.mask), found, np.nan)
 
     return function
 
 
-def _lowest(dtype: np.dtype[Any]) -> Any:
-    return {"f": -np.inf, "b": False}[dtype.kind] if dtype.kind in "fb" else np.iinfo(dtype).min
-
-
-def _highest(dtype: np.dtype[Any]) -> Any:
-    return {"f": np.inf, "b": True}[dtype.kind] if dtype.kind in "fb" else np.iinfo(dtype).max
+def _outermost(dtype: np.dtype[Any], end: str) -> Any:
+    """The number of a dtype that no cell lies beyond, at the end ``"min"`` or ``"max"``."""
+    if dtype.kind == "f":
+        return np.inf if end == "max" else -np.inf
+    return end == "max" if dtype.kind == "b" else getattr(np.iinfo(dtype), end)
 
 
 def _quantile(func: Any, of_others: Any) -> Callable[..., Any]:
@@ -349,8 +355,8 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.sum: _over(np.sum), np.prod: _over(np.prod), np.mean: _over(np.mean), np.var: _over(np.var),
     np.std: _over(np.std), np.any: _over(np.any), np.all: _over(np.all), np.nansum: _over(np.nansum),
     np.nanmean: _over(np.nanmean),
-    np.max: _extreme(np.max, _lowest), np.min: _extreme(np.min, _highest),
-    np.amax: _extreme(np.max, _lowest), np.amin: _extreme(np.min, _highest),
+    np.max: _extreme(np.max, "min"), np.min: _extreme(np.min, "max"),
+    np.amax: _extreme(np.max, "min"), np.amin: _extreme(np.min, "max"),
     np.ptp: lambda v, axis=None: np.max(v, axis) - np.min(v, axis),
     np.median: _median, np.quantile: _quantile(np.quantile, np.nanquantile),
     np.percentile: _quantile(np.percentile, np.nanpercentile),

@@ -130,10 +130,17 @@ def options(x: Any) -> Any:
     return (mean * total).sum() + q + np.ptp(v) + np.amax(v) * np.amin(v) + np.count_nonzero(v, keepdims=True)[0]
 
 
+def one_by_one(x: Any) -> Any:
+    y = x * 1.0
+    np.add.at(y, x > 0, np.sin(x[x > 0]))
+    np.multiply.at(y, x < 0, x[x < 0])
+    return (y * y).sum()
+
+
 P = ng.positional(X, "B")
 PROGRAMS: list[Callable[[Any], Any]] = [
     absolute, added, gathered, reduced, spread, standardised, met, chosen_again, rows, views, later, functions,
-    multiplied, kept, options,
+    multiplied, kept, options, one_by_one,
 ]  # fmt: skip
 programs = pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 
