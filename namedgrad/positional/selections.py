@@ -338,8 +338,7 @@ def _average(v: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
 
 
 def _size(v: Selection, axis: Any = None) -> Any:
-    over = v.axes_of(axis, "np.size")
-    return np.sum(v.counted() if over is None else v.mask)
+    return np.sum(v.counted() if v.axes_of(axis, "np.size") is None else v.mask)
 
 
 def _nan_to_num(v: Selection, copy: bool = True, **options: Any) -> Any:
