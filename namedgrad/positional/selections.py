@@ -16,6 +16,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, TraceError
 from namedgrad.ops import add_face, dispatch
 from namedgrad.positional.array import PositionalArray, wrap
+from namedgrad.positional.operands import unwrap
 from namedgrad.primitive import Operation
 from namedgrad.rules.reductions import all as all_of
 from namedgrad.rules.reductions import any as any_of
@@ -35,7 +36,7 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
     mask: PositionalArray
 
     def __init__(self, cells: Any, mask: PositionalArray) -> None:
-        self.cells, self.mask = cells, mask
+        self.cells, self.mask = cells if isinstance(cells, PositionalArray) else wrap(unwrap(cells)), mask
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -50,7 +51,7 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def size(self) -> Any:
         """How many cells each slice has."""
-        return np.sum(self.counted())
+        return _size(self)
 
     def copy(self) -> Selection:
         """The same cells; what is written into one is not seen in the other."""
@@ -58,6 +59,8 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any, **options: Any) -> Selection:
         """The cells in another dtype."""
+        if options.pop("copy", True) is False and self.dtype == np.dtype(dtype):
+            return self
         return Selection(self.cells.astype(dtype, **options), self.mask)
 
     def __getitem__(self, key: Any) -> Selection:
@@ -71,8 +74,10 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if value is not self:  # which v[...] += 1 has written already
+            if self.dtype.kind != "c" and not np.ndim(value) and np.iscomplexobj(value):
+                raise TypeError("a complex number cannot be written into real cells; use np.real(value)")
             chosen = self[key]
-            self.cells = np.where(chosen.counted(), chosen.beside(value), self.cells).astype(self.dtype)
+            self.hold(np.where(chosen.counted(), chosen.beside(value), self.cells))
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise self.refused("a plain array")
@@ -86,8 +91,17 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         raise self.refused("its truth value")
 
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(self == value))
+
     def __float__(self) -> float:
         raise self.refused("a number")
+
+    __int__ = __index__ = __complex__ = __float__
+
+    def clip(self, a_min: Any = None, a_max: Any = None, **options: Any) -> Selection:
+        """As :func:`numpy.clip`, of which either bound may be left away."""
+        return np.clip(self, a_min, a_max, **options) if not options else np.clip(self, **options)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):
@@ -101,34 +115,49 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
         if method == "reduce" and ufunc in _REDUCE:
             return self.__array_function__(_REDUCE[ufunc], (), inputs, {"axis": 0, **kwargs})
         if ufunc is np.matmul and not kwargs and out is None:
-            return self.__array_function__(np.dot, (), inputs, {})
-        if method != "__call__" or ufunc.signature is not None or kwargs or (out is not None and out[0] is not self):
+            return self.__array_function__(np.matmul, (), inputs, {})
+        if method == "at" and isinstance(inputs[0], PositionalArray):  # a mask names no cell twice
+            inputs[0][inputs[1]] = ufunc(inputs[0][inputs[1]], inputs[2])
+            return None
+        if method != "__call__" or ufunc.signature is not None or kwargs or (out is not None and len(out) > 1):
             raise self.refused(f"np.{ufunc.__name__}")
-        found = self.done(ufunc, *inputs)
-        if out is None:
-            return found
-        if not np.can_cast(found.dtype, self.dtype, "same_kind"):
-            raise TypeError(f"the result of {ufunc.__name__} is {found.dtype}, which cells of {self.dtype} cannot hold")
-        self.cells = found.cells.astype(self.dtype)
-        return self
+        return self.done(ufunc, *inputs, out=None if out is None else out[0])
 
     def __array_function__(self, func: Any, _: Any, args: Any, kwargs: Any) -> Any:
         if func in _ELEMENTWISE:
-            return self.done(func, *args, **kwargs)
+            at = _OUT_AT.get(func, len(args))
+            return self.done(func, *args[:at], **kwargs, **({"out": args[at]} if at < len(args) else {}))
         if func in _FUNCTIONS and isinstance(args[0], Selection):
             return _FUNCTIONS[func](*args, **kwargs)
         raise self.refused(f"np.{func.__name__}")
 
     # ---------------------------------------------------------------- what operations are made of
 
-    def done(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def done(self, func: Callable[..., Any], *args: Any, out: Any = None, **kwargs: Any) -> Any:
         """What a function makes of each cell; of those that are not chosen it warns of nothing."""
+        if kwargs.get("shape") is not None:
+            raise self.refused("shape=")
         met = [self.beside(a) for a in args]
+        options = {k: self.beside(a) for k, a in kwargs.items()}
         with np.errstate(all="ignore"):
-            found = func(*met, **kwargs)
+            found = func(*met, **options)
         if isinstance(found, tuple):
             return tuple(Selection(f, self.mask) for f in found)
-        return Selection(found, self.mask)
+        if out is None:
+            return Selection(found, self.mask)
+        if not isinstance(out, Selection):
+            raise self.refused("out=")
+        out.beside(self)
+        if not np.can_cast(found.dtype, out.dtype, "same_kind"):
+            raise TypeError(f"the result of {func.__name__} is {found.dtype}, which cells of {out.dtype} cannot hold")
+        return out.hold(found)
+
+    def hold(self, cells: Any) -> Selection:
+        """Other cells in place of these, as they are written into them."""
+        if cells.shape != self.cells.shape:
+            raise ValueError(f"cells of shape {cells.shape} do not fit into those of shape {self.cells.shape}")
+        self.cells = cells.astype(self.dtype)
+        return self
 
     def beside(self, value: Any) -> Any:
         """An operand as it stands beside all cells: cells of the same choice, or what is one for all of them."""
@@ -189,10 +218,15 @@ def selection(p: PositionalArray, key: Any) -> Selection | None:
 
 def write_selection(p: PositionalArray, key: Any, value: Selection) -> None:
     """``p[key] = value`` where the key is the mask of the selection."""
+    if isinstance(key, PositionalArray) and not key.ndim:  # one truth value, which adds an axis
+        spread = p[None].copy()
+        write_selection(spread, key[None], value)
+        p[...] = spread[0]
+        return
     p, mask = _leading(p, key)
     if mask is None or not same_mask(mask._x, value.mask._x):
         raise value.refused("a write elsewhere")
-    if value.ndim > p.ndim - mask.ndim + 1 or np.broadcast_shapes(value.cells.shape, p.shape) != p.shape:
+    if value.ndim != p.ndim - mask.ndim + 1 or np.broadcast_shapes(value.cells.shape, p.shape) != p.shape:
         raise ValueError(f"cells of shape {value.cells.shape} do not fit into those of shape {p.shape}")
     p[...] = np.where(Selection(p, mask).counted(), value.cells, p)
 
@@ -200,6 +234,7 @@ def write_selection(p: PositionalArray, key: Any, value: Selection) -> None:
 def _leading(p: PositionalArray, key: Any) -> tuple[PositionalArray, PositionalArray | None]:
     """The array in which a mask chooses, and the mask; None if the key is another."""
     before = list(key) if isinstance(key, tuple) else [key]
+    axes = sum(k is not Ellipsis for k in before)
     while len(before) > 1 and (before[-1] is Ellipsis or (isinstance(before[-1], slice) and before[-1] == slice(None))):
         before.pop()
     mask = before.pop()
@@ -207,6 +242,8 @@ def _leading(p: PositionalArray, key: Any) -> tuple[PositionalArray, PositionalA
         return p, None
     if not all(isinstance(k, (int, np.integer)) and not isinstance(k, bool) for k in before):
         return p, None
+    if axes - 1 + mask.ndim > p.ndim:
+        raise IndexError(f"too many indices for an array of shape {p.shape}")
     p = p[tuple(before)] if before else p
     return p, mask if p.shape[: mask.ndim] == mask.shape else None
 
@@ -226,58 +263,107 @@ def _over(func: Any) -> Callable[..., Any]:
     return function
 
 
-def _extreme(func: Any, outermost: float) -> Callable[..., Any]:
+def _extreme(func: Any, end: str) -> Callable[..., Any]:
     """An extreme, which of no cells is an error where that may be seen, else NaN."""
     over = _over(func)
 
     def function(v: Selection, axis: Any = None, **options: Any) -> Any:
-        if "initial" in options:
+        if "initial" in options or "where" in options:
             return over(v, axis, **options)
         some = all_of(any_of(v.mask._x).devectorize())
-        if backends.may_look(some.raw) and not some:
+        looked = backends.may_look(some.raw)
+        if looked and not some:
             raise ValueError(f"np.{func.__name__}: in one of the slices the mask chooses no cells; give initial=")
-        if v.dtype.kind != "f":
+        if v.dtype.kind not in ("biuf" if looked else "f"):
             raise v.refused(f"np.{func.__name__} of {v.dtype} without initial=")
-        return np.where(np.any(v.mask), over(v, axis, initial=outermost, **options), np.nan)
+        found = over(v, axis, initial=_outermost(v.dtype, end), **options)
+        return found if looked else np.where(np.any(v.mask), found, np.nan)
 
     return function
+
+
+def _outermost(dtype: np.dtype[Any], end: str) -> Any:
+    """The number of a dtype that no cell lies beyond, at the end ``"min"`` or ``"max"``."""
+    if dtype.kind == "f":
+        return np.inf if end == "max" else -np.inf
+    return end == "max" if dtype.kind == "b" else getattr(np.iinfo(dtype), end)
 
 
 def _quantile(func: Any, of_others: Any) -> Callable[..., Any]:
     """A quantile by its like that leaves NaN out, which those cells get that are not chosen."""
 
-    def function(v: Selection, *args: Any, axis: Any = None, **options: Any) -> Any:
-        axis = v.axes_of(axis, f"np.{func.__name__}")
-        missing = np.any(np.isnan(v.cells), axis=axis, where=v.counted())
-        return np.where(missing, np.nan, of_others(v.filled(np.nan), *args, axis=axis, **options))
+    def function(v: Selection, q: Any, axis: Any = None, **options: Any) -> Any:
+        return _others(v, f"np.{func.__name__}", axis, lambda a, axis: of_others(a, q, axis=axis, **options))
 
     return function
 
 
-def _dot(v: Any, w: Any) -> Any:
-    return np.sum(v * w) if isinstance(w, Selection) else v * w
+def _median(v: Selection, axis: Any = None, **options: Any) -> Any:
+    return _others(v, "np.median", axis, lambda a, axis: np.nanmedian(a, axis, **options))
 
 
-def _average(v: Any, axis: Any = None, weights: Any = None) -> Any:
-    if weights is None:
-        return np.mean(v, axis)
-    return np.sum(v * weights, axis) / np.sum(weights * np.ones_like(v), axis)
+def _others(v: Selection, what: str, axis: Any, of_others: Callable[[Any, Any], Any]) -> Any:
+    axis = v.axes_of(axis, what)
+    missing = np.any(np.isnan(v.cells), axis=axis, where=v.counted())
+    return np.where(missing, np.nan, of_others(v.filled(np.nan), axis))
+
+
+def _product(func: Any) -> Callable[..., Any]:
+    """A product that sums over the cells of two selections, or over what each cell of one has."""
+
+    def function(v: Selection, w: Any) -> Any:
+        if isinstance(w, Selection):
+            if v.ndim == w.ndim == 1:
+                return np.sum(v * w)
+        elif not np.ndim(w):
+            return v.done(func, v, w)
+        elif v.ndim > 1 and np.ndim(w) < 3:
+            return Selection(func(v.filled(0), w), v.mask)
+        raise v.refused(f"np.{func.__name__}")
+
+    return function
+
+
+def _vdot(v: Selection, w: Any) -> Any:
+    if not isinstance(w, Selection):
+        raise v.refused("np.vdot")
+    return np.sum(np.conj(v) * w)
+
+
+def _average(v: Any, axis: Any = None, weights: Any = None, returned: bool = False, **options: Any) -> Any:
+    weights = (1.0 if weights is None else weights) * np.ones_like(v)
+    total = np.sum(weights, axis, **options)
+    found = np.sum(v * weights, axis, **options) / total
+    return (found, total) if returned else found
+
+
+def _size(v: Selection, axis: Any = None) -> Any:
+    return np.sum(v.counted() if v.axes_of(axis, "np.size") is None else v.mask)
+
+
+def _nan_to_num(v: Selection, copy: bool = True, **options: Any) -> Any:
+    return v.done(np.nan_to_num, v, **options, out=None if copy else v)
 
 
 _ELEMENTWISE = {
-    np.clip, np.where, np.real, np.imag, np.angle, np.round, np.around, np.nan_to_num, np.sinc, np.isclose, np.copy,
+    np.clip, np.where, np.imag, np.angle, np.round, np.around, np.sinc, np.isclose, np.copy,
     np.zeros_like, np.ones_like, np.full_like, np.empty_like,
 }  # fmt: skip
+_OUT_AT = {np.clip: 3, np.round: 2, np.around: 2}  # where they take out= by place
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.sum: _over(np.sum), np.prod: _over(np.prod), np.mean: _over(np.mean), np.var: _over(np.var),
     np.std: _over(np.std), np.any: _over(np.any), np.all: _over(np.all), np.nansum: _over(np.nansum),
     np.nanmean: _over(np.nanmean),
-    np.max: _extreme(np.max, -np.inf), np.min: _extreme(np.min, np.inf),
-    np.median: _quantile(np.median, np.nanmedian), np.quantile: _quantile(np.quantile, np.nanquantile),
+    np.max: _extreme(np.max, "min"), np.min: _extreme(np.min, "max"),
+    np.amax: _extreme(np.max, "min"), np.amin: _extreme(np.min, "max"),
+    np.ptp: lambda v, axis=None: np.max(v, axis) - np.min(v, axis),
+    np.median: _median, np.quantile: _quantile(np.quantile, np.nanquantile),
     np.percentile: _quantile(np.percentile, np.nanpercentile),
-    np.count_nonzero: lambda v, axis=None: np.sum(v != 0, axis),
-    np.average: _average, np.dot: _dot, np.inner: _dot, np.vdot: lambda v, w: _dot(np.conj(v), w),
-    np.size: lambda v: v.size, np.ndim: lambda v: v.ndim,
+    np.count_nonzero: lambda v, axis=None, **options: np.sum(v != 0, axis, **options),
+    np.average: _average, np.dot: _product(np.dot), np.inner: _product(np.inner), np.matmul: _product(np.matmul),
+    np.vdot: _vdot, np.nan_to_num: _nan_to_num,
+    np.real: lambda v: v.done(np.real, v) if v.dtype.kind == "c" else v,  # a view, as NumPy's
+    np.size: _size, np.ndim: lambda v: v.ndim,
 }  # fmt: skip
 _REDUCE: dict[Any, Any] = {
     np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
@@ -292,7 +378,7 @@ def on_selection(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     """Functions of namedgrad: what they do to each cell, or as NumPy's of the same name."""
     v = next(a for a in (*args, *kwargs.values()) if isinstance(a, Selection))
     if op.family in _CELL_BY_CELL:
-        return v.done(lambda *a: dispatch(op, a, kwargs), *args)
+        return v.done(lambda *a, **k: dispatch(op, a, k), *args, **kwargs)
     known = _FUNCTIONS.get(getattr(np, op.name, None))
     if known is not None and args[0] is v and not kwargs:
         return known(*args)
@@ -309,5 +395,5 @@ def _method(func: Any) -> Callable[..., Any]:
     return method
 
 
-for _name in ("sum", "prod", "mean", "var", "std", "any", "all", "max", "min", "clip", "round", "dot", "conj"):
+for _name in ("sum", "prod", "mean", "var", "std", "any", "all", "max", "min", "round", "dot", "conj", "conjugate"):
     setattr(Selection, _name, _method(getattr(np, _name)))

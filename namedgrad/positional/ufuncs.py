@@ -11,7 +11,7 @@ import numpy as np
 
 from namedgrad import backends, ops
 from namedgrad.array import DimArray, TraceError
-from namedgrad.positional.array import PositionalArray, box
+from namedgrad.positional.array import PositionalArray, box, wrap
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.folds import FOLDS, at
 from namedgrad.positional.memory import is_plain, laid, lie_as
@@ -155,6 +155,8 @@ def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, An
         kwargs = {"axis": 0, **kwargs}
         if out is not None:
             kwargs["out"] = out[0]
+        if not isinstance(inputs[0], PositionalArray):  # where= is one
+            inputs = (wrap(unwrap(inputs[0]), kind_of(tuple(kwargs.values()))), *inputs[1:])
         return table[ufunc](*inputs, **kwargs)
     if method == "reduceat" and ufunc in RUNNERS:
         found = boxed(RUNNERS[ufunc](*inputs, **kwargs), kind_of(inputs))

@@ -103,9 +103,44 @@ def functions(x: Any) -> Any:
     return ng.sum(ng.exp(v)) + ng.hypot(v, 2.0).mean() if isinstance(x, type(P)) else np.exp(v).sum() + np.hypot(v, 2.0).mean()
 
 
+def multiplied(x: Any) -> Any:
+    table = np.stack([x, np.log(np.where(x > 0, x, np.nan))], axis=1)
+    v = table[x > 0]
+    once, twice = v @ x[:2], np.dot(v, np.stack([x[:2], x[2:4]], axis=1))
+    return (once**2).sum() + (twice**3).sum() + (np.inner(v, x[1:3]) ** 2).mean() + v.dot(x[3:5]).max() + np.vdot(v, v)
+
+
+def kept(x: Any) -> Any:
+    v = x[x > -0.9]
+    w = v.copy()
+    np.clip(w, -0.3, 0.8, w)
+    np.multiply(v, 2.0, out=v)
+    u, same = np.real(v), v.astype(float, copy=False)
+    u += 1.0
+    np.round(same * 0.0, 1, out=v - 0.0)
+    np.nan_to_num(v, copy=False)
+    u[...] = u.clip(-1.1).clip(max=2.0).conjugate()
+    return (same * u).sum() + 3.0 * (w * w).sum() + np.clip(v, min=np.sin(w), max=1.5).sum()
+
+
+def options(x: Any) -> Any:
+    v = x[x < 0.75]
+    mean, total = np.average(v, weights=np.exp(v), keepdims=True, returned=True)
+    q = np.quantile(v, [0.2, 0.7], 0) @ x[:2] + np.median(v, 0)
+    return (mean * total).sum() + q + np.ptp(v) + np.amax(v) * np.amin(v) + np.count_nonzero(v, keepdims=True)[0]
+
+
+def one_by_one(x: Any) -> Any:
+    y = x * 1.0
+    np.add.at(y, x > 0, np.sin(x[x > 0]))
+    np.multiply.at(y, x < 0, x[x < 0])
+    return (y * y).sum()
+
+
 P = ng.positional(X, "B")
 PROGRAMS: list[Callable[[Any], Any]] = [
     absolute, added, gathered, reduced, spread, standardised, met, chosen_again, rows, views, later, functions,
+    multiplied, kept, options, one_by_one,
 ]  # fmt: skip
 programs = pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 
@@ -219,6 +254,10 @@ def test_integers_stay_integers() -> None:
     assert v.dtype == np.dtype(int)
     assert v.sum().data.tolist() == [4, 5]
     assert v.max(initial=0).data.tolist() == [3, 5]
+    assert np.sum(np.zeros_like(v) + 1).data.tolist() == [2, 1]
+    assert np.size(v, 0).data.tolist() == [2, 1]
+    assert (np.min(v).data.tolist(), np.min(v).dtype) == ([1, 5], np.dtype(int))
+    assert (k > 0)[k > 0].min().data.tolist() == [True, True]
     with pytest.raises(TypeError, match="cannot hold"):
         v /= 2
     k[k < 0] = k[k < 0] * 10
@@ -242,6 +281,9 @@ REFUSED = {
     "a write elsewhere": lambda v, x: x.copy().__setitem__(x < 0, v),
     "a result": lambda v, x: ng.grad(lambda x: x[x > 0])(x),
     "sort": lambda v, x: ng.sort(v),
+    "shape=": lambda v, x: np.ones_like(v, shape=(3,)),
+    "out=": lambda v, x: np.sin(v, out=x.copy()),
+    "np.dot": lambda v, x: np.dot(v, x),
 }
 
 
@@ -269,3 +311,27 @@ def test_shapes_that_do_not_fit() -> None:
     table = ng.positional(RNG.normal(size=(4, 9, 2)), "B")
     with pytest.raises(ValueError, match="do not fit"):
         P.copy()[P > 0] = table[P > 0]
+    assert np.size(table[P > 0], 0).data.tolist() == (X > 0).sum(axis=1).tolist()
+    square = ng.positional(RNG.normal(size=(4, 9, 9)), "B")
+    with pytest.raises(ValueError, match="do not fit"):
+        square[P > 0] = P[P > 0]
+    column = ng.positional(X[..., None], "B")[P > 0]
+    with pytest.raises(ValueError, match="do not fit"):
+        column += np.arange(3.0)
+    with pytest.raises(ValueError, match="do not fit"):
+        column[...] = np.arange(3.0)
+    with pytest.raises(TypeError, match="complex"):
+        column[...] = 1j
+    with pytest.raises(IndexError):
+        P[P > 0, :]
+    with pytest.raises(ng.TraceError, match=r"bool\(\) of an array with vectorized axes"):
+        assert 0.5 in P[P > 0]
+    with pytest.raises(ng.TraceError, match="a number needs"):
+        int(P[P > 0])
+
+
+def test_plain_cells_where_a_mask_is_true() -> None:
+    cells = np.arange(9.0)
+    np.testing.assert_allclose(np.sum(cells, where=P > 0).data, [cells[r > 0].sum() for r in X])
+    np.testing.assert_allclose(np.mean(cells, where=P < 0.75).data, [cells[r < 0.75].mean() for r in X])
+    np.testing.assert_array_equal(np.max(cells, where=P > 0, initial=-1.0).data, [cells[r > 0].max() for r in X])

@@ -420,9 +420,10 @@ def test_programs_with_masks_take_a_single_number(value: float) -> None:
     assert rows[0] == slope
 
 
-def test_a_vectorized_truth_value_selects_no_cells() -> None:
-    with pytest.raises(ng.TraceError, match=r"boolean index .*b: 2.*np\.where"):
-        _squared_where_positive(ng.positional(np.array([2.0, -1.0]), "b"))
+def test_a_vectorized_truth_value() -> None:
+    x = ng.positional(np.array([2.0, -1.0, 0.5, -3.0]), "b")
+    np.testing.assert_allclose(_squared_where_positive(x).data, [10.0, 0.0, 1.75, 7.0])
+    np.testing.assert_allclose(ng.grad(_squared_where_positive)(x).data, [7.0, 0.0, 4.0, 0.0])
 
 
 def test_read_only_views_say_so() -> None:
