@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from namedgrad.fit.residuals import Residuals
 
 
-def descend(
-    problem: Residuals, free: Array, at: Index, linear: Linear, *, tol: float, max_iterations: int
-) -> Found:  # fmt: skip
+def descend(problem: Residuals, free: Array, at: Index, linear: Linear, *, tol: float, max_iterations: int) -> Found:
     """Where Levenberg-Marquardt leads to from points (free row, trial), each of a cell ``at``; on the host."""
     low, high = (m[problem.free] for m in (problem.lower, problem.upper))
     trials, workers = np.arange(len(at)), problem.workers(at)

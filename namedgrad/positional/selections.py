@@ -99,9 +99,19 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
 
     __int__ = __index__ = __complex__ = __float__
 
-    def clip(self, a_min: Any = None, a_max: Any = None, **options: Any) -> Selection:
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Selection:
         """As :func:`numpy.clip`, of which either bound may be left away."""
-        return np.clip(self, a_min, a_max, **options) if not options else np.clip(self, **options)
+        return np.clip(self, min, max, out)
+
+    @property
+    def real(self) -> Selection:
+        """The real parts."""
+        return np.real(self)
+
+    @property
+    def imag(self) -> Selection:
+        """The imaginary parts."""
+        return np.imag(self)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):

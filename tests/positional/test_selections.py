@@ -117,10 +117,10 @@ def kept(x: Any) -> Any:
     np.multiply(v, 2.0, out=v)
     u, same = np.real(v), v.astype(float, copy=False)
     u += 1.0
-    np.round(same * 0.0, 1, out=v - 0.0)
+    bounded = v.clip(-0.5, 0.6, out=x[x > -0.9] * 0.0)
     np.nan_to_num(v, copy=False)
     u[...] = u.clip(-1.1).clip(max=2.0).conjugate()
-    return (same * u).sum() + 3.0 * (w * w).sum() + np.clip(v, min=np.sin(w), max=1.5).sum()
+    return (same * u).sum() + (bounded.real * w).sum() + 3.0 * (w * w).sum() + np.clip(v, min=np.sin(w), max=1.5).sum()
 
 
 def options(x: Any) -> Any:

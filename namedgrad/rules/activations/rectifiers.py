@@ -189,7 +189,7 @@ def rrelu(
     array([-0.2,  2. ])
     """
     if lower > upper:
-        raise ValueError(f"rrelu: the lower bound {lower} is above the upper one, {upper}")
+        raise ValueError(f"rrelu: the lower bound {lower} is above the upper one, {upper}; exchange them")
     slope = (lower + upper) / 2 if slopes is None else slopes
     return _leaky_relu.two(comparable(x, "rrelu"), constant(slope))
 

@@ -325,7 +325,7 @@ def nonzero_padded(x: DimArray, dim: Any = None, *, size: int, fill_value: int =
     """
     new_name(x, new_dim, "nonzero_padded")
     if size < 0:
-        raise ValueError(f"nonzero_padded: {new_dim!r} cannot have size {size}")
+        raise ValueError(f"nonzero_padded: {new_dim!r} cannot have size {size}; give 0 or more")
     v, dims, line = innermost(x), pick(x, dim, "nonzero_padded"), axes.local("masked cells")
     chosen = _line(not_equal(v, c(0)), dims, _sizes(v), line)
     at = _apart(_first(chosen, line, new_dim, size), x, dims)
