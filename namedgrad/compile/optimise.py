@@ -31,6 +31,7 @@ from namedgrad.compile.rewrite import (
 from namedgrad.compile.views import View, view_of
 
 GUARD = 0  # the bet on every guarded product at once; others are numbered by the call that they save
+BETS = (NUMPY.present, NUMPY.likely)  # calls that bet on their operand
 LARGEST_CONSTANT = 1 << 24  # bytes; what is larger is computed anew by every run rather than kept
 
 
@@ -208,7 +209,7 @@ class _Simplify:
         if step.function == backends.choose:
             self.choose(out, *args, needs=needs)
             return
-        if step.function in (NUMPY.present, NUMPY.likely) and self.bet(out, args[0], number, needs):
+        if step.function in BETS and self.bet(out, args[0], number, needs):
             return
         decided = self.decided(step.function, args, out)
         if decided is not None:
@@ -321,14 +322,25 @@ class _Simplify:
 
     def bet(self, out: Var, x: Any, number: int, needs: frozenset[Check]) -> bool:
         """Take a mask, or one of what is present, for true everywhere; False if it is known not to be."""
-        if type(x) is Var:
-            number = self.bets.setdefault(x, number)
-        if number in self.lost:
-            return False
-        checks = self.finite(x, number)
-        if checks is not None:
-            self.settle(out, Constant(np.broadcast_to(np.True_, out.shape)), needs | checks)
-        return checks is not None
+        checks = _NO_CHECKS
+        for value in self.seen_in(x):
+            bet = self.bets.setdefault(value, number) if type(value) is Var else number
+            found = None if bet in self.lost else self.finite(value, bet)
+            if found is None:
+                return False
+            checks |= found
+        self.settle(out, Constant(np.broadcast_to(np.True_, out.shape)), needs | checks)
+        return True
+
+    def seen_in(self, mask: Any) -> list[Any]:
+        """What is finite, or true, where a mask is true everywhere, so that it is not made to be looked at."""
+        call = self.made.get(mask) if type(mask) is Var else None
+        if call is None or call.kwargs:
+            return [mask]
+        if call.function is np.logical_and:
+            return [v for a in call.args for v in self.seen_in(a)]
+        finite = call.function is np.isfinite and is_float(call.args[0])
+        return [call.args[0]] if finite else [mask]
 
     def finite(self, value: Any, bet: int) -> frozenset[Check] | None:
         """What makes sure that a value is finite, a mask true; None if it is a constant that is not."""

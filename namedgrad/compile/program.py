@@ -16,6 +16,7 @@ from namedgrad.compile.optimise import plan
 from namedgrad.compile.parts import in_parts
 from namedgrad.compile.record import Recorder
 from namedgrad.compile.surroundings import VALUES
+from namedgrad.compile.survey import lost_by
 from namedgrad.transforms.leaves import adapter_of, flatten, is_leaf, unflatten
 from namedgrad.transforms.tape import quiet
 
@@ -126,13 +127,17 @@ class Program:
 
     def run(self, inputs: list[Any]) -> Any:
         """The results for these inputs."""
+        met = False
         while True:
-            lost = self._lost
-            made = self._runs.get(lost) or self._code(lost)
+            made = self._runs.get(self._lost) or self._code(self._lost)
             out = silently(made[1], inputs)
             if type(out) is not Retry:
                 return out
-            self._lost = self._lost | {int(out)}
+            others = silently(self._lost_by, inputs) if met else ()  # most inputs lose one bet, or none
+            self._lost, met = self._lost.union({int(out)}, others), True
+
+    def _lost_by(self, *inputs: Any) -> frozenset[int]:
+        return lost_by(self._steps, self._inputs, inputs)
 
 
 _QUIET: list[contextvars.Context] = []

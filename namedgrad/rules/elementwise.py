@@ -391,7 +391,7 @@ def _slope_in_divisor(y: DimArray, z: DimArray) -> DimArray | Pair:
         return late(z, lambda z: _minus_quotient(y, z), meets, joins)
     part, inner = _minus_quotient(c(1.0), _as_precise(z, y)), innermost(z)
     if not (backends.may_look(inner.raw) and known_finite(z) and known_finite(part)):
-        part, y = _in_one_part(y, z, part, logical_and(structure.isfinite(inner), structure.not_equal(inner, c(0))))
+        part, y = _in_one_part(y, z, part, logical_and(structure.isfinite(inner), structure.isfinite(innermost(part))))
     return Pair(y, part) if len(z.names) < len(y.names) else Pair(part, y)
 
 
