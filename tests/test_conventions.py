@@ -224,6 +224,70 @@ def test_smooth_functions_of_roots_have_slopes_where_these_are_0(name):
         np.testing.assert_allclose(program(cells), want, rtol=1e-12)
 
 
+FOURTH = {  # functions of r² by way of r, and the fourth derivative in r at 0
+    "power": (lambda r: r**4, 24),
+    "cos": (np.cos, 1),
+    "j0": (scipy.special.j0, 3 / 8),
+    "odd times odd": (lambda r: r * np.tanh(3 * r), -216),
+    "squares of two": (lambda r: np.exp(-(r**2)) * r**2, -24),
+    "Matérn, nu = 5/2": (lambda r: matern(2.5, r), 25),
+    "great circle": (lambda r: np.arccos(np.cos(r)) ** 2, 0),
+}
+
+
+def derivative(f, modes):
+    """One after the other, of a function of a number."""
+    for mode in modes:
+        f = ng.grad(f) if mode == "r" else (lambda x, f=f: ng.pushforward(f, (x,), (np.ones_like(x),))[1])
+    return f
+
+
+@pytest.mark.parametrize(
+    ("length", "name"), [(k, name) for k in LENGTHS for name in FOURTH if k != "root" or name in ("power", "cos")]
+)
+def test_fourth_derivatives_of_smooth_functions_of_lengths_where_these_are_0(length, name):
+    f, want = FOURTH[name]
+    along = lambda t: f(LENGTHS[length](t * np.array([3.0, 4.0])))
+    for modes in ("rrrr", "ffff", "rffr"):
+        np.testing.assert_allclose(derivative(along, modes)(0.0), 625 * want, rtol=1e-12, atol=1e-9)
+    several = ng.positional(np.array([0.0, 0.3, 0.0]), vectorized="b")
+    got = derivative(along, "rrrr")(several).data
+    np.testing.assert_allclose(got[[0, 2]], 625 * want, rtol=1e-12, atol=1e-9)
+    step = 1e-4
+    third = derivative(along, "rrr")
+    np.testing.assert_allclose(got[1], (third(0.3 + step) - third(0.3 - step)) / (2 * step), rtol=1e-4, atol=1e-3)
+
+
+FURTHER = {  # smooth functions by way of a root, where it is 0, and their second and third derivatives
+    "cos": (lambda s: np.cos(np.sqrt(s)), 0.0, 1 / 12, -1 / 120),
+    "fourth power": (lambda s: np.sqrt(s) ** 4, 0.0, 2, 0),
+    "odd times odd": (lambda s: np.sqrt(s) * np.sin(2 * np.sqrt(s)), 0.0, -8 / 3, 8 / 5),
+    "one root": (lambda s: (lambda r: np.exp(r) + np.exp(-r))(np.sqrt(s)), 0.0, 1 / 6, 1 / 60),
+    "power": (lambda s: np.cosh(s**0.5), 0.0, 1 / 12, 1 / 120),
+    "complex exponential": (lambda s: np.real(np.exp(1j * np.sqrt(s))), 0.0, 1 / 12, -1 / 120),
+    "joined": (lambda s: np.stack([2 * np.sqrt(s), 1 + s])[0] ** 4, 0.0, 32, 0),
+    "Chebyshev": (lambda x: np.cos(3 * np.arccos(x)), 1.0, 24, 24),
+    "Chebyshev of an angle": (lambda x: np.cosh(2 * np.arccosh(x)), 1.0, 4, 0),
+    "angle": (lambda x: np.arccos(x) ** 2, 1.0, 2 / 3, -8 / 15),
+    "hyperbolic angle": (lambda x: np.arccosh(x) ** 2, 1.0, -2 / 3, 8 / 15),
+    "what an angle lacks of half a turn": (lambda x: (np.pi - np.arccos(x)) ** 2, -1.0, 2 / 3, 8 / 15),
+    "haversine": (lambda a: (2 * np.arcsin(np.sqrt(a))) ** 2, 0.0, 8 / 3, 64 / 15),
+    "slope that counts": (lambda s: np.exp(-np.sqrt(s)), 0.0, np.inf, -np.inf),
+}
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_smooth_functions_of_roots_bend_where_these_are_0(name):
+    f, at, second, third = FURTHER[name]
+    for modes in ("rrr", "fff", "rfr", "frf"):
+        np.testing.assert_allclose(derivative(f, modes[:2])(at), second, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(derivative(f, modes)(at), third, rtol=1e-12, atol=1e-12)
+    cells = ng.positional(np.array([at, 0.3 + 0.4 * at, at]), vectorized="b")
+    want = [second, derivative(f, "rr")(0.3 + 0.4 * at), second]
+    for program in (derivative(f, "rr"), ng.compile(derivative(f, "fr"))):
+        np.testing.assert_allclose(program(cells).data, want, rtol=1e-9, atol=1e-12)
+
+
 def test_distances_on_manifolds_at_their_start():
     start = np.deg2rad(np.array([48.0, 11.0]))
 

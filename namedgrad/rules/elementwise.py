@@ -24,6 +24,7 @@ from namedgrad.rules import structure
 from namedgrad.rules.jointly import Joint, OfBoth
 from namedgrad.rules.lengths import angle_of, length_of, powering
 from namedgrad.rules.structure import add, equal, known_finite, multiply, negative, scale, select, subtract, where
+from namedgrad.squares import orders
 from namedgrad.trace import Traced, innermost
 
 for _prim in (add, subtract, multiply):
@@ -70,8 +71,9 @@ def _pole_pair(x: DimArray) -> DimArray:
 
 
 def _angle2(z: DimArray, sign: int) -> DimArray:
-    """``arccos(1 - z)**2`` near 0, or with ``sign`` -1 ``arccosh(1 + z)**2``, DLMF 4.24.2 squared: ``2 z ± z²/3``."""
-    return multiply(z, add(c(2.0), multiply(c(sign / 3), z)))
+    """``arccos(1 - z)**2`` near 0, or with ``sign`` -1 ``arccosh(1 + z)**2``: ``2 z ± z²/3 + ...``, DLMF 4.24.2 squared."""
+    terms = [sign ** (n - 1) * 2 ** (n + 1) / (n * n * math.comb(2 * n, n)) for n in range(1, 1 + max(2, orders(z)))]
+    return multiply(z, functools.reduce(lambda sum_, term: add(c(term), multiply(z, sum_)), terms[-2::-1], c(terms[-1])))
 
 
 def _turned_twice(y: DimArray, w: DimArray) -> Pair:

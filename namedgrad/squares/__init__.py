@@ -2,13 +2,15 @@
 
 The slope of a length at 0 is 0 by convention, and its bend infinite: neither tells anything about its square, of which
 the Hessian is twice the identity, or about its cosine.  So a value that is computed from a length knows that it is
-``even + odd * root`` near a zero of it, with two smooth functions of the square of the root, the *radicand*; of the
-second only its value there.  An operation gives
+``even + odd * root`` near a zero of it, with two smooth functions of the square of the root, the *radicand*.  An
+operation gives
 
     f(even + odd root) = f(even) + 1/2 f''(even) odd² radicand + f'(even) odd root,
 
-Taylor's formula, up to terms of which the first three derivatives are 0 (of a plain square root, the first).  The slope
-of a partial derivative is f'' odd: it is found by calling the partial on an operand that tells of its slope alone.
+Taylor's formula, and up to two even terms more if these have a part in the derivatives that are taken: each tells all
+of two orders, the first of three (of a plain square root, of one).  The slope of a partial derivative is f'' odd: it is
+found by calling the partial on an operand that tells of its slope alone, and its further derivatives on one that tells
+of its own.
 
 Cells that an operation *moves*, as indexing, joining and padding do, take along what is known of them.
 """
@@ -22,14 +24,16 @@ from namedgrad import backends
 from namedgrad.array import DimArray
 from namedgrad.linear import ops
 from namedgrad.squares.identity import alike, remember
-from namedgrad.squares.lengths import MET, Known, Length, Met, Root, as_length, below, known_of, near
+from namedgrad.squares.lengths import MET, Known, Length, Met, Part, Root, as_length, below, known_of, near, orders
 from namedgrad.squares.moves import ALL, moved
 from namedgrad.squares.roots import of_both
 from namedgrad.squares.taylor import Of, mended, steep_of
 from namedgrad.trace import Traced, apply, demote, innermost, is_demoted
 
 SQUARES, POWERS = {"multiply", "divide", "negative", "square"}, {"power", "float_power"}  # and multiples of lengths
-__all__ = ["ALL", "MET", "Length", "Met", "alike", "applied", "as_length", "below", "known_of", "near", "of_lengths"]
+__all__ = [
+    "ALL", "MET", "Length", "Met", "alike", "applied", "as_length", "below", "known_of", "near", "of_lengths", "orders",
+]  # fmt: skip
 
 
 def applied(prim: Any, args: Sequence[DimArray]) -> DimArray:
@@ -99,7 +103,12 @@ def _in_parts(part: Callable[[DimArray], DimArray], x: Length, out: DimArray) ->
     """
     if x.known.root.here.dtype.kind == "c" and not x.known.root.flat:
         return out
-    of = Known(x.known.root, lambda: part(x.known.even), lambda: None if x.known.odd is None else part(x.known.odd))
+
+    def odd(get: Part) -> DimArray | None:
+        own = get(x.known)
+        return None if own is None else part(own)
+
+    of = Known(x.known.root, lambda: part(x.known.even), odd)
     of.steep = None if x.known.steep is None else part(x.known.steep)
     of.follow([x.known])
     return near(out, of) if of.root.flat else mended(out, of, cancels=True)

@@ -12,6 +12,7 @@ from namedgrad.array import DimArray, constant
 from namedgrad.linear import ops
 from namedgrad.trace import Level, Traced, innermost
 
+MOST = 3  # terms: each takes four times as long as the one before it
 DEEP = 50  # operations in a row that leave to later ones what is known: 120 moves fill Python's stack, of 1,000 calls
 _ONE = constant(1.0)
 
@@ -58,6 +59,10 @@ class Root:
             self._nonzero = ops.likely(ops.nonzero(innermost(self.here)), seen=self.sharp)
         return self._nonzero
 
+    def terms(self) -> int:
+        """How many even terms of a series in this have a part in some derivative: each bends with the radicand."""
+        return min(MOST, max(1, orders(self.here) // 2 if self.flat else orders(self.here)))
+
     def may_be_0(self) -> bool:
         """Whether it may be 0 somewhere, and that is of interest."""
         once: bool = self.here.value.level is None
@@ -74,14 +79,15 @@ class Length(Traced):
 class Known:
     """That a value is ``even + odd * root`` there.
 
-    ``steep`` is the value of ``odd``, or None where that is not looked at; ``odd`` is None where it is 0.
+    ``steep`` is the value of ``odd``, or None where that is not looked at; ``odd`` is None where it is 0.  ``slope`` is
+    what ``odd`` is at the root: terms of a higher order are lost in those of a root that is infinitely steep.
     """
 
     steep: DimArray | None = None
     depth = 0  #: of what is not computed yet
     bend: Any = None
 
-    def __init__(self, root: Root, even: Callable[[], Any], odd: Callable[[], DimArray | None]) -> None:
+    def __init__(self, root: Root, even: Callable[[], Any], odd: Callable[[Part], DimArray | None]) -> None:
         self.root, self._even, self._odd = root, even, odd
 
     @functools.cached_property
@@ -91,14 +97,22 @@ class Known:
 
     @functools.cached_property
     def odd(self) -> DimArray | None:
-        """Another, of which only the value at the root is right."""
-        return self._odd()
+        """Another."""
+        return self._odd(lambda known: known.odd)
+
+    @functools.cached_property
+    def slope(self) -> DimArray | None:
+        """The slope in the root."""
+        return self.odd if self.root.terms() == 1 else self._odd(lambda known: known.slope)
 
     def follow(self, before: Iterable[Known]) -> None:
         """Count what is not computed yet, of these too, and compute it if each would call too many before it."""
         self.depth = 1 + max(k.depth for k in before)
         if self.depth > DEEP:
             _, self.depth = (self.odd, self.even, self.root.radicand()), 0
+
+
+Part = Callable[[Known], "DimArray | None"]  #: the odd part of what is known, or its slope
 
 
 class AlongRoot(Level):
@@ -127,10 +141,18 @@ def known_of(
     there = Root(part(root.here), lambda: radicand(root.radicand()), (root, part), flat=root.flat, sharp=root.sharp)
     if not there.may_be_0():
         return out
-    of = Known(there, lambda: part(known.even), lambda: odd(known.odd))
+    of = Known(there, lambda: part(known.even), lambda get: odd(get(known)))
     of.steep = known.steep
     of.follow([known])
     return near(out, of)
+
+
+def orders(x: DimArray) -> int:
+    """How many times this is differentiated."""
+    count = 0
+    while x.level is not None:
+        count, x = count + 1, x.value
+    return count
 
 
 def plain(y: DimArray) -> DimArray:
@@ -162,7 +184,7 @@ def as_length(
     root = Root(here, lambda: radicand(*args), (radicand, args), flat=flat, sharp=sharp)
     if not root.may_be_0():
         return y
-    known = Known(root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda: _ONE)
+    known = Known(root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda _: _ONE)
     if not flat and y.value.level is None and backends.backend_of(y.value.raw).may_branch:
         known.steep = _ONE
     return near(y, known)

@@ -10,7 +10,7 @@ import numpy as np
 
 from namedgrad.array import DimArray, constant
 from namedgrad.linear import like, ops
-from namedgrad.squares.lengths import Known, Length, Root, near, plain
+from namedgrad.squares.lengths import Known, Length, Part, Root, near, plain
 from namedgrad.trace import Traced, apply, innermost
 
 ALL = 1_000_000  # operands of an operation that moves the cells of each
@@ -38,8 +38,8 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
         there = move(here, lambda a: ops.nonzero(innermost(a)) if a.dtype.kind == "c" != kind.kind else a, which)
         return ops.cast(there, kind) if there.dtype.kind == "c" != kind.kind else there
 
-    def odd(which: int) -> Any:
-        return None if all(k.odd is None for k in lengths) else move(_odd, nothing, which)
+    def odd(which: int, get: Part) -> Any:
+        return None if all(get(k) is None for k in lengths) else move(lambda a: _odd(a, get), nothing, which)
 
     def known(which: int, y: DimArray) -> DimArray:
         root = Root(
@@ -50,7 +50,7 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
         )  # fmt: skip
         if not isinstance(y, Traced) or not root.may_be_0():
             return y
-        of = Known(root, lambda: move(lambda a: a.known.even, _itself, which), lambda: odd(which))
+        of = Known(root, lambda: move(lambda a: a.known.even, _itself, which), lambda get: odd(which, get))
         if all(k.steep is not None for k in lengths):
             of.steep = move(lambda a: _wide_as(a.known.steep, a), lambda a: nothing(innermost(a)), which)
         of.follow(lengths)
@@ -77,8 +77,8 @@ def nothing(a: DimArray) -> DimArray:
     return a if a.dtype.kind == "b" else ops.select(_NEVER, a)  # of a mask what it selects
 
 
-def _odd(a: Length) -> DimArray:
-    return nothing(plain(a)) if a.known.odd is None else _wide_as(a.known.odd, a)
+def _odd(a: Length, get: Part) -> DimArray:
+    return nothing(plain(a)) if (own := get(a.known)) is None else _wide_as(own, a)
 
 
 def _wide_as(part: DimArray, a: DimArray) -> DimArray:

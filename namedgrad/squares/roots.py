@@ -34,7 +34,7 @@ def _spread(a: Length, out: DimArray) -> DimArray:
         return a
     here, made = wide(root.here, out), (root, out.names)
     there = Root(here, lambda: wide(root.radicand(), out), made, flat=root.flat, sharp=root.sharp)
-    of = Known(there, lambda: known.even, lambda: known.odd)
+    of = Known(there, lambda: known.even, lambda get: get(known))
     of.steep = known.steep
     of.follow([known])
     return near(a, of)
@@ -59,7 +59,7 @@ def _with(root: Root, a: Length, made: tuple[Root, Root], same: DimArray | None)
     def odd(own: DimArray | None) -> DimArray | None:
         return None if own is None else chosen(own, nothing(own))
 
-    of = Known(root, lambda: chosen(known.even, plain(a)), lambda: odd(known.odd))
+    of = Known(root, lambda: chosen(known.even, plain(a)), lambda get: odd(get(known)))
     of.steep = odd(known.steep)
     of.follow([known])
     return near(a, of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,8 +12,6 @@ from namedgrad.array import DimArray, constant
 from namedgrad.linear import Mask, Pair, Weight, ops
 from namedgrad.squares.lengths import AlongRoot, Known, Length, Root, near, plain
 from namedgrad.trace import Level, Tangent, Traced, innermost
-
-_HALF = constant(0.5)
 
 
 class Of(Known):
@@ -30,33 +29,78 @@ class Of(Known):
 
     @functools.cached_property
     def odd(self) -> DimArray | None:
-        """The slope of the result in the root."""
-        return _slope(self.prim, *self.base, self._slopes())
+        """Taylor's formula without its even terms, by the root."""
+        return self._series(self._derivatives[1], 1)
+
+    @functools.cached_property
+    def _derivatives(self) -> list[DimArray | None]:
+        """Those of the result in the root, as many as were asked for, from the result itself on; None stands for 0."""
+        return [self.base[0], _slope(self.prim, *self.base, self._slopes())]
+
+    @functools.cached_property
+    def slope(self) -> DimArray | None:
+        """That of the result in the root, by those of its operands."""
+        if self.root.terms() == 1:
+            return self.odd
+        return _slope(self.prim, *self.base, [a.known.slope if type(a) is Length else None for a in self.args])
 
     def _slopes(self) -> list[DimArray | None]:
-        """Those of the operands."""
+        """What is odd in the operands."""
         return [a.known.odd if type(a) is Length else None for a in self.args]
 
     @functools.cached_property
     def bend(self) -> DimArray | None:
         """The second derivative of the result in the root."""
-        if all(d is None or type(d) is int for d in self.prim.partials):
+        return self._derivative(2)
+
+    def _derivative(self, order: int) -> DimArray | None:
+        """One of the result in the root; where it does not bend, as products of lengths do not further, all are 0."""
+        while len(self._derivatives) <= order:
+            self._derivatives.append(self._next())
+        return self._derivatives[order]
+
+    def _next(self) -> DimArray | None:
+        """That which follows those that are there: it is that of the slope, forward along the root."""
+        before = self._derivatives
+        if (len(before) > 2 and self._ends(before[-1])) or all(d is None or type(d) is int for d in self.prim.partials):
             return None
         out, ins = self.base
-        slopes, level, bend = self._slopes(), AlongRoot(forward=True), None
-        told = [_along(x, slope, level) for x, slope in zip([out, *ins], [self.odd, *slopes], strict=True)]
+        slopes, levels, found = self._slopes(), [AlongRoot(forward=True) for _ in before[1:]], None
+        told = [_along(derivatives, levels) for derivatives in (before, *zip(ins, slopes, strict=True))]
         for d, slope in zip(self.prim.partials, slopes, strict=True):
-            if callable(d) and slope is not None and (own := _moved_by(d(*told), level)) is not None:
-                bend = _sum(bend, ops.stamp(ops.mul(slope, own), out.hidden))
-        level.close()
-        return bend
+            if callable(d) and slope is not None and (own := _moved_by(d(*told), levels)) is not None:
+                found = _sum(found, ops.stamp(ops.mul(slope, own), out.hidden))
+        for level in levels:
+            level.close()
+        return found
+
+    def _ends(self, last: DimArray | None) -> bool:
+        """Whether there are no derivatives after this one: it is 0, or infinite wherever the root is 0."""
+        if last is None:
+            return True
+        lost = ops.nonzero(ops.add(innermost(last), ops.neg(innermost(last))))  # NaN, of what is not finite
+        return backends.nonzero_everywhere(ops.add(self.root.nonzero(), lost).raw)
 
     @functools.cached_property
     def even(self) -> Any:
         """Taylor's formula without its odd terms."""
         if self.bend is None:
             return self.base[0]
-        return ops.add(self.base[0], ops.scale(self.root.radicand(), ops.mul(_HALF, self.bend)))
+        return self._series(ops.add(self.base[0], self._term(2, self.bend)), 2)
+
+    def _series(self, first: DimArray | None, order: int) -> DimArray | None:
+        """``first``, the terms up to ``order``, and every other one after it that has a part in some derivative."""
+        for k in range(order + 2, 2 * self.root.terms() + 1, 2):
+            if (own := self._derivative(k)) is not None:
+                first = _sum(first, self._term(k, own))
+        return first
+
+    def _term(self, order: int, derivative: DimArray) -> DimArray:
+        """The term of a derivative in the root; of an odd one by the root."""
+        part = ops.mul(constant(1 / math.factorial(order)), derivative)
+        for _ in range(order // 2):
+            part = ops.scale(self.root.radicand(), part)
+        return part
 
 
 def mended(out: DimArray, known: Known, *, cancels: bool) -> DimArray:
@@ -69,7 +113,7 @@ def mended(out: DimArray, known: Known, *, cancels: bool) -> DimArray:
             return near(out, known)
     if known.bend is None and not cancels:
         return near(out, known)
-    slope = None if root.flat else known.odd
+    slope = None if root.flat else known.slope
     there = known.even if slope is None else ops.add(known.even, ops.scale(slope, root.here))
     mask = root.nonzero() if known.steep is None else ops.likely(nonzero(), seen=root.sharp)
     return near(ops.either(mask, out, ops.cast(there, out.dtype)), known)  # radicands may be sums in double precision
@@ -83,16 +127,26 @@ def steep_of(prim: Any, args: Sequence[DimArray], out: Traced) -> DimArray | Non
     return _slope(prim, innermost(out), ins, [a.known.steep if type(a) is Length else None for a in args])
 
 
-def _along(x: DimArray, slope: DimArray | None, level: Level) -> DimArray:
-    return x if slope is None else Traced(plain(x), level, Tangent(ops.stamp(slope, axes.by_name(guard=True))))
+def _along(derivatives: Sequence[DimArray | None], levels: Sequence[Level]) -> Any:
+    """A value that moves along the root as its derivatives tell, on as many levels of forward mode."""
+    if not (levels and derivatives) or derivatives[0] is None:
+        return derivatives[0] if derivatives else None
+    value, moves = _along(derivatives, levels[:-1]), _along(derivatives[1:], levels[:-1])
+    if moves is None:
+        return value
+    return Traced(plain(value), levels[-1], Tangent(ops.stamp(moves, axes.by_name(guard=True))))
 
 
-def _moved_by(partial: Any, level: Level) -> DimArray | None:
+def _moved_by(partial: Any, levels: Sequence[Level]) -> DimArray | None:
     if isinstance(partial, Pair):
         partial = ops.mul(partial.g, partial.factor)
     if isinstance(partial, Weight):
         partial = partial.g
-    return partial.node.value if isinstance(partial, Traced) and partial.level is level else None
+    for level in reversed(levels):
+        if not (isinstance(partial, Traced) and partial.level is level):
+            return None
+        partial = partial.node.value
+    return partial
 
 
 def _slope(prim: Any, out: DimArray, ins: list[Any], slopes: Sequence[DimArray | None]) -> DimArray | None:
