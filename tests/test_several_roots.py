@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
+from namedgrad.compile.record import Recorder
 
 W = np.array([1.0, 2.0, 5.0])
 X = np.array([0.0, 1.0, 0.5])
@@ -17,6 +18,7 @@ SMOOTH = {
     "abs times a root": (lambda x: (abs(x) * np.sqrt(np.sum(x**2))) ** 2, lambda x: x**2 * np.sum(x**2)),
     "beside a root": (lambda x: np.concatenate([abs(x), np.sqrt(x[1:] ** 2 + 1)])[:3] ** 2, lambda x: x**2),
     "cosine": (lambda x: np.cos(abs(x) * np.linalg.norm(x)) + np.linalg.norm(x) ** 4 / 2, lambda x: np.cos(x * np.sqrt(np.sum(x**2))) + np.sum(x**2) ** 2 / 2),
+    "a part again": (lambda x: abs(x) * (abs(x) * np.linalg.norm(x)) * np.linalg.norm(x), lambda x: x**2 * np.sum(x**2)),
     "three": (lambda x: (abs(x) * np.linalg.norm(x) * np.hypot(x[1], x[2])) ** 2, lambda x: x**2 * np.sum(x**2) * (x[1] ** 2 + x[2] ** 2)),
 }  # fmt: skip
 
@@ -59,3 +61,28 @@ def test_slopes_of_roots_under_another_transform():
     inner = lambda w: np.sum(ng.grad(lambda x: np.sum((w * np.sqrt(x)) ** 2 * W))(X))
     for g in (ng.grad(inner), ng.compile(ng.grad(inner)), lambda w: ng.pushforward(inner, (w,), (1.0,))[1]):
         np.testing.assert_allclose(g(3.0), 6.0 * np.sum(W), rtol=1e-12)
+
+
+def test_programs_of_several_steps_do_not_record_one_root_many_times(monkeypatch):
+    """Each step has two lengths beside those of the steps before, and took 2.4 times the calls of the one before."""
+
+    def model(x, y, steps):
+        for _ in range(steps):
+            speed = np.abs(x) + np.sqrt(y)
+            x, y = x - 0.1 * speed * x, y + 0.1 * speed * y
+        return np.sum(x * y * W)
+
+    count, record = [0], Recorder.record
+
+    def counting(self, *args):
+        count[0] += 1
+        return record(self, *args)
+
+    monkeypatch.setattr(Recorder, "record", counting)
+    counts = []
+    for steps in (2, 3, 4):
+        count[0] = 0
+        ng.compile(ng.grad(lambda x, y, n=steps: model(x, y, n), wrt=(0, 1)))(V, abs(V) + 1)
+        counts.append(count[0])
+    two, three, four = counts
+    assert four - three < 1.5 * (three - two)

@@ -45,13 +45,20 @@ class Root:
     A ``sharp`` one has an infinite slope there itself. Two that were ``made`` alike are one.
     """
 
-    __slots__ = ("_nonzero", "flat", "here", "made", "radicand", "sharp")
+    __slots__ = ("_nonzero", "_radicand", "_square", "flat", "here", "made", "sharp")
 
     def __init__(
         self, here: DimArray, radicand: Callable[[], DimArray], made: Any, *, flat: bool, sharp: bool
     ) -> None:
-        self.here, self.radicand, self.made, self.flat, self.sharp = here, radicand, made, flat, sharp
+        self.here, self._radicand, self.made, self.flat, self.sharp = here, radicand, made, flat, sharp
         self._nonzero: DimArray | None = None
+        self._square: DimArray | None = None
+
+    def radicand(self) -> DimArray:
+        """Its square, computed once: roots that are made of others ask each of them."""
+        if self._square is None:
+            self._square = self._radicand()
+        return self._square
 
     def nonzero(self) -> DimArray:
         """Where it is not 0."""

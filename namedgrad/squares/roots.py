@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from typing import Any
 
 from namedgrad.array import DimArray
 from namedgrad.linear import ops
@@ -20,11 +22,39 @@ def of_both(args: Sequence[DimArray], out: DimArray) -> list[DimArray]:
     lengths = [a for a in args if type(a) is Length]
     one = lengths[0].known.root
     other = next(a.known.root for a in lengths if not alike(a.known.root, one))
-    made, flat, sharp = (one, other), one.flat and other.flat, one.sharp and other.sharp
-    here = _first_or(one, one.here, other.here)
-    root = Root(here, lambda: _first_or(one, one.radicand(), other.radicand()), made, flat=flat, sharp=sharp)
-    same = alike_if(one, other)
-    return [_with(root, a, made, same) if type(a) is Length else a for a in args]
+    for part, whole in ((other, one), (one, other)):
+        if (way := _way(part, whole)) is not None:
+            return [_along(way, part, a) if type(a) is Length else a for a in args]
+    root = Both(one, other)
+    return [_with(root, a) if type(a) is Length else a for a in args]
+
+
+class Both(Root):
+    """Of two roots, the first where that is 0, and the second elsewhere."""
+
+    __slots__ = ("same",)
+
+    def __init__(self, one: Root, other: Root) -> None:
+        here, flat, sharp = _first_or(one, one.here, other.here), one.flat and other.flat, one.sharp and other.sharp
+        square = lambda: _first_or(one, one.radicand(), other.radicand())
+        super().__init__(here, square, (one, other), flat=flat, sharp=sharp)
+        self.same = alike_if(one, other)
+
+
+def _way(part: Root, whole: Root) -> list[Both] | None:
+    """The roots, from the inmost one, by which the whole is made of a part; None if it is not."""
+    if alike(part, whole):
+        return []
+    if type(whole) is Both:
+        for r in whole.made:
+            if (way := _way(part, r)) is not None:
+                return [*way, whole]
+    return None
+
+
+def _along(way: list[Both], part: Root, a: Length) -> Any:
+    """An operand that knows a part of a root, as one that knows the whole."""
+    return functools.reduce(lambda b, root: _with(root, b), way, a) if alike(a.known.root, part) else a
 
 
 def _spread(a: Length, out: DimArray) -> DimArray:
@@ -45,9 +75,9 @@ def _first_or(one: Root, x: DimArray, y: DimArray) -> DimArray:
     return ops.either(one.nonzero(), wide(y, one.here), wide(x, one.here))
 
 
-def _with(root: Root, a: Length, made: tuple[Root, Root], same: DimArray | None) -> DimArray:
-    known, one = a.known, made[0]
-    if not any(alike(known.root, r) for r in made):
+def _with(root: Both, a: Length) -> Any:
+    known, one, same = a.known, root.made[0], root.same
+    if not any(alike(known.root, r) for r in root.made):
         return a
 
     def chosen(own: DimArray, instead: DimArray) -> DimArray:
