@@ -62,7 +62,7 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
         return of_lengths(prim, of_both(args, out), out)
     known = Of(prim, args, out, root)
     known.steep = steep_of(prim, args, out)
-    return mended(out, known, cancels=not root.flat and len(lengths) > 1)
+    return mended(out, known, cancels=not root.kind.flat and len(lengths) > 1)
 
 
 def _one_root(lengths: Sequence[Known]) -> Root | None:
@@ -101,7 +101,7 @@ def _in_parts(part: Callable[[DimArray], DimArray], x: Length, out: DimArray) ->
 
     Complex roots, those of complex numbers, are no factors of it: a part of a product is not one of its factors'.
     """
-    if x.known.root.here.dtype.kind == "c" and not x.known.root.flat:
+    if x.known.root.here.dtype.kind == "c" and not x.known.root.kind.flat:
         return out
 
     def odd(get: Part) -> DimArray | None:
@@ -111,7 +111,7 @@ def _in_parts(part: Callable[[DimArray], DimArray], x: Length, out: DimArray) ->
     of = Known(x.known.root, lambda: part(x.known.even), odd)
     of.steep = None if x.known.steep is None else part(x.known.steep)
     of.follow([x.known])
-    return near(out, of) if of.root.flat else mended(out, of, cancels=True)
+    return near(out, of) if of.root.kind.flat else mended(out, of, cancels=True)
 
 
 ops.moved = passed_on

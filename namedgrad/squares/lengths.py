@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 from namedgrad import backends
 from namedgrad.array import DimArray, constant
@@ -39,18 +39,26 @@ class Met(list[DimArray]):
 MET: ContextVar[Met | None] = ContextVar("met", default=None)
 
 
+class Kind(NamedTuple):
+    """How a length moves where it is 0."""
+
+    flat: bool  # its square is known to have slope 0 there
+    sharp: bool  # it has an infinite slope there itself, as square roots have
+    steep: bool  # it is one of these, or is made of some: its square has a slope
+
+    @classmethod
+    def of(cls, kinds: Sequence[Kind]) -> Kind:
+        """That of a length which is one of several."""
+        return cls(all(k.flat for k in kinds), all(k.sharp for k in kinds), any(k.steep for k in kinds))
+
+
 class Root:
-    """A length that may be 0 somewhere: its square as a function of its operands; ``flat`` if that has slope 0 there.
+    """A length that may be 0 somewhere, and its square; two that were ``made`` alike are one."""
 
-    A ``sharp`` one has an infinite slope there itself. Two that were ``made`` alike are one.
-    """
+    __slots__ = ("_nonzero", "_radicand", "_square", "here", "kind", "made")
 
-    __slots__ = ("_nonzero", "_radicand", "_square", "flat", "here", "made", "sharp")
-
-    def __init__(
-        self, here: DimArray, radicand: Callable[[], DimArray], made: Any, *, flat: bool, sharp: bool
-    ) -> None:
-        self.here, self._radicand, self.made, self.flat, self.sharp = here, radicand, made, flat, sharp
+    def __init__(self, here: DimArray, radicand: Callable[[], DimArray], made: Any, kind: Kind) -> None:
+        self.here, self._radicand, self.made, self.kind = here, radicand, made, kind
         self._nonzero: DimArray | None = None
         self._square: DimArray | None = None
 
@@ -63,17 +71,17 @@ class Root:
     def nonzero(self) -> DimArray:
         """Where it is not 0."""
         if self._nonzero is None:
-            self._nonzero = ops.likely(ops.nonzero(innermost(self.here)), seen=self.sharp)
+            self._nonzero = ops.likely(ops.nonzero(innermost(self.here)), seen=self.kind.sharp)
         return self._nonzero
 
     def terms(self) -> int:
         """How many even terms of a series in this have a part in some derivative: each bends with the radicand."""
-        return min(MOST, max(1, orders(self.here) // 2 if self.flat else orders(self.here)))
+        return min(MOST, max(1, orders(self.here) if self.kind.steep else orders(self.here) // 2))
 
     def may_be_0(self) -> bool:
         """Whether it may be 0 somewhere, and that is of interest."""
         once: bool = self.here.value.level is None
-        return not ((self.flat and once) or backends.nonzero_everywhere(innermost(self.here).raw))
+        return not ((self.kind.flat and once) or backends.nonzero_everywhere(innermost(self.here).raw))
 
 
 class Length(Traced):
@@ -145,7 +153,7 @@ def known_of(
     if type(x) is not Length:
         return out
     known, root = x.known, x.known.root
-    there = Root(part(root.here), lambda: radicand(root.radicand()), (root, part), flat=root.flat, sharp=root.sharp)
+    there = Root(part(root.here), lambda: radicand(root.radicand()), (root, part), root.kind)
     if not there.may_be_0():
         return out
     of = Known(there, lambda: part(known.even), lambda get: odd(get(known)))
@@ -180,7 +188,8 @@ def as_length(
 
     Of square roots, as amplitudes of probabilities are, that has a slope where it is 0.
     """
-    flat = flat and not any(_is_steep(a) for a in args)
+    of = [a.known.root.kind for a in args if type(a) is Length and a.known.root.here.dtype.kind == "f"]
+    flat = flat and all(k.flat for k in of)  # of square roots of real numbers it is not
     if (met := MET.get()) is not None:
         met.note(y, flat=flat)
     if not isinstance(y, Traced):
@@ -188,15 +197,11 @@ def as_length(
     if type(y.level) is AlongRoot:  # the slope of a slope, which bends no more
         return y
     here = plain(y)
-    root = Root(here, lambda: radicand(*args), (radicand, args), flat=flat, sharp=sharp)
+    kind = Kind(flat, sharp, sharp or any(k.steep for k in of))
+    root = Root(here, lambda: radicand(*args), (radicand, args), kind)
     if not root.may_be_0():
         return y
     known = Known(root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda _: _ONE)
     if not flat and y.value.level is None and backends.backend_of(y.value.raw).may_branch:
         known.steep = _ONE
     return near(y, known)
-
-
-def _is_steep(a: Any) -> bool:
-    """Whether this is computed from a square root, of a real number."""
-    return type(a) is Length and not a.known.root.flat and a.known.root.here.dtype.kind == "f"

@@ -10,7 +10,7 @@ import numpy as np
 
 from namedgrad.array import DimArray, constant
 from namedgrad.linear import like, ops
-from namedgrad.squares.lengths import Known, Length, Part, Root, near, plain
+from namedgrad.squares.lengths import Kind, Known, Length, Part, Root, near, plain
 from namedgrad.trace import Traced, apply, innermost
 
 ALL = 1_000_000  # operands of an operation that moves the cells of each
@@ -46,7 +46,7 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
             plain(rooted(lambda r: r.here, which)),
             functools.cache(lambda: rooted(lambda r: r.radicand(), which)),
             (prim, which, [a.known.root if type(a) is Length else a for a in own], [*map(like, own)], rest, params),
-            flat=all(k.root.flat for k in lengths), sharp=all(k.root.sharp for k in lengths),
+            Kind.of([k.root.kind for k in lengths]),
         )  # fmt: skip
         if not isinstance(y, Traced) or not root.may_be_0():
             return y

@@ -9,7 +9,7 @@ from typing import Any
 from namedgrad.array import DimArray
 from namedgrad.linear import ops
 from namedgrad.squares.identity import alike, alike_if
-from namedgrad.squares.lengths import Known, Length, Root, near, plain
+from namedgrad.squares.lengths import Kind, Known, Length, Root, near, plain
 from namedgrad.squares.moves import nothing, wide
 
 
@@ -35,9 +35,9 @@ class Both(Root):
     __slots__ = ("same",)
 
     def __init__(self, one: Root, other: Root) -> None:
-        here, flat, sharp = _first_or(one, one.here, other.here), one.flat and other.flat, one.sharp and other.sharp
+        here, kind = _first_or(one, one.here, other.here), Kind.of((one.kind, other.kind))
         square = lambda: _first_or(one, one.radicand(), other.radicand())
-        super().__init__(here, square, (one, other), flat=flat, sharp=sharp)
+        super().__init__(here, square, (one, other), kind)
         self.same = alike_if(one, other)
 
 
@@ -63,7 +63,7 @@ def _spread(a: Length, out: DimArray) -> DimArray:
     if {*root.here.names} == {*out.names}:
         return a
     here, made = wide(root.here, out), (root, out.names)
-    there = Root(here, lambda: wide(root.radicand(), out), made, flat=root.flat, sharp=root.sharp)
+    there = Root(here, lambda: wide(root.radicand(), out), made, root.kind)
     of = Known(there, lambda: known.even, lambda get: get(known))
     of.steep = known.steep
     of.follow([known])

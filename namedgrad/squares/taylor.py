@@ -113,9 +113,9 @@ def mended(out: DimArray, known: Known, *, cancels: bool) -> DimArray:
             return near(out, known)
     if known.bend is None and not cancels:
         return near(out, known)
-    slope = None if root.flat else known.slope
+    slope = None if root.kind.flat else known.slope
     there = known.even if slope is None else ops.add(known.even, ops.scale(slope, root.here))
-    mask = root.nonzero() if known.steep is None else ops.likely(nonzero(), seen=root.sharp)
+    mask = root.nonzero() if known.steep is None else ops.likely(nonzero(), seen=root.kind.sharp)
     return near(ops.either(mask, out, ops.cast(there, out.dtype)), known)  # radicands may be sums in double precision
 
 
