@@ -77,7 +77,7 @@ class Root:
     def terms(self) -> int:
         """How many even terms of a series in this have a part in some derivative: each bends with the radicand.
 
-        Where no program can do without them if the root is not 0, the first: the others take twenty times as many calls.
+        Where all calls are made, whether or not it is 0, the first: the others take twenty times as many.
         """
         if not backends.backend_of(innermost(self.here).raw).may_branch:
             return 1
