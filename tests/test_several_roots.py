@@ -86,3 +86,33 @@ def test_programs_of_several_steps_do_not_record_one_root_many_times(monkeypatch
         counts.append(count[0])
     two, three, four = counts
     assert four - three < 1.5 * (three - two)
+
+
+QUOTIENTS = {
+    "inverse distances": (lambda x: 1 / np.sqrt((x - 2.0) ** 2), lambda x: 2 * abs(x - 2.0) ** -3),
+    "roots": (lambda x: np.sqrt(abs(x)), lambda x: -0.25 * abs(x) ** -1.5),
+    "cosines of roots": (lambda x: np.cos(np.sqrt(abs(x))), lambda x: (np.sin(np.sqrt(abs(x))) / np.sqrt(abs(x)) - np.cos(np.sqrt(abs(x)))) / (4 * abs(x))),
+    "normalised roots": (lambda x: (lambda y: y / np.linalg.norm(y))(np.sqrt(abs(x))), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_programs_that_divide_by_roots_do_not_go_beyond_infinite_derivatives(name, monkeypatch):
+    """They were ten times as long, by third and fourth derivatives of quotients that are infinite or 0."""
+    f, bend = QUOTIENTS[name]
+    count, record = [0], Recorder.record
+
+    def counting(self, *args):
+        count[0] += 1
+        return record(self, *args)
+
+    monkeypatch.setattr(Recorder, "record", counting)
+    product = ng.compile(lambda x: ng.hvp(lambda x: np.sum(f(x) * W), x, V))
+    product(V)
+    assert count[0] < 10_000
+    if bend is not None:
+        np.testing.assert_allclose(product(V), bend(V) * W * V, rtol=1e-12)
+    else:
+        h = 1e-5
+        slope = ng.grad(lambda x: np.sum(f(x) * W))
+        np.testing.assert_allclose(product(V), (slope(V + h * V) - slope(V - h * V)) / (2 * h), rtol=1e-7)

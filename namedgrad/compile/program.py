@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import itertools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -127,17 +128,17 @@ class Program:
 
     def run(self, inputs: list[Any]) -> Any:
         """The results for these inputs."""
-        met = False
-        while True:
+        for count in itertools.count():
             made = self._runs.get(self._lost) or self._code(self._lost)
             out = silently(made[1], inputs)
             if type(out) is not Retry:
-                return out
-            others = silently(self._lost_by, inputs) if met else ()  # most inputs lose one bet, or none
-            self._lost, met = self._lost.union({int(out)}, others), True
+                break
+            others = silently(self._lost_by, inputs) if count == 1 else ()  # most inputs lose one bet, or none
+            self._lost = self._lost.union({int(out)}, others)
+        return out
 
     def _lost_by(self, *inputs: Any) -> frozenset[int]:
-        return lost_by(self._steps, self._inputs, inputs)
+        return lost_by(self._steps, self._results.values, self._inputs, inputs)
 
 
 _QUIET: list[contextvars.Context] = []

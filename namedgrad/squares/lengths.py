@@ -104,6 +104,7 @@ class Known:
     """
 
     steep: DimArray | None = None
+    vanishes = False  #: whether it is 0 wherever its root is, but for cells where it does not move with it
     depth = 0  #: of what is not computed yet
     bend: Any = None
 
@@ -162,7 +163,7 @@ def known_of(
     if not there.may_be_0():
         return out
     of = Known(there, lambda: part(known.even), lambda get: odd(get(known)))
-    of.steep = known.steep
+    of.steep, of.vanishes = known.steep, known.vanishes
     of.follow([known])
     return near(out, of)
 
@@ -207,6 +208,7 @@ def as_length(
     if not root.may_be_0():
         return y
     known = Known(root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda _: _ONE)
+    known.vanishes = True
     if not flat and y.value.level is None and backends.backend_of(y.value.raw).may_branch:
         known.steep = _ONE
     return near(y, known)

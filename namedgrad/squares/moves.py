@@ -53,6 +53,7 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
         of = Known(root, lambda: move(lambda a: a.known.even, _itself, which), lambda get: odd(which, get))
         if all(k.steep is not None for k in lengths):
             of.steep = move(lambda a: _wide_as(a.known.steep, a), lambda a: nothing(innermost(a)), which)
+        of.vanishes = all(k.vanishes for k in lengths)
         of.follow(lengths)
         return near(y, of)
 

@@ -65,7 +65,7 @@ def _spread(a: Length, out: DimArray) -> DimArray:
     here, made = wide(root.here, out), (root, out.names)
     there = Root(here, lambda: wide(root.radicand(), out), made, root.kind)
     of = Known(there, lambda: known.even, lambda get: get(known))
-    of.steep = known.steep
+    of.steep, of.vanishes = known.steep, known.vanishes
     of.follow([known])
     return near(a, of)
 
@@ -90,6 +90,6 @@ def _with(root: Both, a: Length) -> Any:
         return None if own is None else chosen(own, nothing(own))
 
     of = Known(root, lambda: chosen(known.even, plain(a)), lambda get: odd(get(known)))
-    of.steep = odd(known.steep)
+    of.steep, of.vanishes = odd(known.steep), known.vanishes
     of.follow([known])
     return near(a, of)

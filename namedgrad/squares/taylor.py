@@ -13,13 +13,17 @@ from namedgrad.linear import Mask, Pair, Weight, ops
 from namedgrad.squares.lengths import AlongRoot, Known, Length, Root, near, plain
 from namedgrad.trace import Level, Tangent, Traced, innermost
 
+_PRODUCTS, _QUOTIENTS = {"negative", "multiply", "square"}, {"divide", "minus_quotient", "reciprocal"}
+
 
 class Of(Known):
     """What is known of the result of an elementwise operation."""
 
     def __init__(self, prim: Any, args: Sequence[DimArray], out: DimArray, root: Root) -> None:
         self.prim, self.args, self.out, self.root = prim, args, out, root
-        self.follow(a.known for a in args if type(a) is Length)
+        lengths = [a.known for a in args if type(a) is Length]
+        self.vanishes = prim.name in _PRODUCTS and all(k.vanishes for k in lengths)
+        self.follow(lengths)
 
     @functools.cached_property
     def base(self) -> tuple[DimArray, list[DimArray]]:
@@ -76,10 +80,16 @@ class Of(Known):
 
     def _ends(self, last: DimArray | None) -> bool:
         """Whether there are no derivatives after this one: it is 0, or infinite wherever the root is 0."""
-        if last is None:
+        if last is None or self._ends_unseen():
             return True
         lost = ops.nonzero(ops.add(innermost(last), ops.neg(innermost(last))))  # NaN, of what is not finite
         return backends.nonzero_everywhere(ops.add(self.root.nonzero(), lost).raw)
+
+    def _ends_unseen(self) -> bool:
+        """The same of second derivatives without a look: operands are linear in the root, divisors 0 or still."""
+        divisor = self.args[-1]
+        still = type(divisor) is not Length or divisor.known.vanishes
+        return self.prim.name in _PRODUCTS or (self.prim.name in _QUOTIENTS and still)
 
     @functools.cached_property
     def even(self) -> Any:

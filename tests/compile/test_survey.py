@@ -74,3 +74,45 @@ def test_inputs_of_every_kind_are_surveyed(plans: list[frozenset[int]]) -> None:
     x = np.array([1.0, 2.0, 3.0, 4.0])
     found = ng.compile(ng.grad(f))(ng.DimArray(x, ("a",)), 3.0, ng.DimArray(w, ("a",)))
     np.testing.assert_allclose(found.data, [0, 3 / 2 / 4 + 1 / 12, 0, 1 / 6], rtol=1e-14)
+
+
+def twelve_divisors() -> list[np.ndarray]:
+    return [np.array([1.0, 2.0, 3.0]) * k for k in range(1, 13)]
+
+
+def test_a_call_that_serves_nothing_does_not_fail() -> None:
+    """A program leaves it out, but it was made again to learn of the lost bets."""
+
+    def f(matrix: ng.DimArray, x: ng.DimArray, *divisors: ng.DimArray) -> ng.DimArray:
+        ng.linalg.inv(matrix, dims=("r", "c"))
+        return quotients(x, *divisors)
+
+    divisors = twelve_divisors()
+    slopes = ng.compile(ng.grad(f, wrt=tuple(range(1, 14))))
+    named = lambda: [ng.DimArray(y, ("a",)) for y in (X, *divisors)]
+    slopes(ng.DimArray(np.eye(2), ("r", "c")), *named())
+    for k, y in enumerate(divisors):
+        y[k % 3] = 0
+    found = slopes(ng.DimArray(np.zeros((2, 2)), ("r", "c")), *named())
+    with np.errstate(divide="ignore"):
+        inverse = [np.where(y == 0, 0, 1 / y) for y in divisors]
+    np.testing.assert_allclose(found[0].data, np.sum(inverse, axis=0), rtol=1e-14)
+
+
+def test_a_call_is_surveyed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many runs it takes."""
+    count = [0]
+    survey = PROGRAM.lost_by
+
+    def counting(*args: Any) -> frozenset[int]:
+        count[0] += 1
+        return frozenset(sorted(survey(*args))[:1])  # as if it found no more than the runs do
+
+    monkeypatch.setattr(PROGRAM, "lost_by", counting)
+    divisors = twelve_divisors()
+    slopes = ng.compile(ng.grad(quotients, wrt=tuple(range(13))))
+    slopes(*(ng.DimArray(y, ("a",)) for y in (X, *divisors)))
+    for k, y in enumerate(divisors):
+        y[k % 3] = 0
+    slopes(*(ng.DimArray(y, ("a",)) for y in (X, *divisors)))
+    assert count == [1]
