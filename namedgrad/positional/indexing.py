@@ -18,7 +18,7 @@ from namedgrad.positional.operands import nameless, unwrap
 from namedgrad.positional.protocol import as_numpys, is_plainly_given
 from namedgrad.positional.uncounted import INSTEAD, uncounted
 from namedgrad.rules import indexing
-from namedgrad.rules.indexing.positions import agreed, is_whole
+from namedgrad.rules.indexing.positions import agreed, takes_all
 from namedgrad.rules.movement.cuts import cut_out
 from namedgrad.rules.structure import relabel
 
@@ -116,7 +116,7 @@ def read_key(x: DimArray, key: Any) -> Key:
             arrays[name] = k.at
         elif isinstance(k, DimArray):
             arrays[name] = k
-        elif not is_whole(k):
+        elif not takes_all(k):
             slices[name] = indexing.as_index(k if isinstance(k, slice) else int(k), name, extent(x, name), x)
     rest = [n for t in target if t is not Ellipsis for n in t]
     if not arrays:
