@@ -286,11 +286,11 @@ def accumulate(old: DimArray | None, new: DimArray, node: Map) -> DimArray:
     if old is None:
         return new
     if old.hidden is not new.hidden:
-        old, new = agreed(old, new, node.names), agreed(new, old, node.names)
+        old, new = named_alike(old, new, node.names), named_alike(new, old, node.names)
     return ops.pile(old, new)
 
 
-def agreed(g: DimArray, other: DimArray, own: Names) -> DimArray:
+def named_alike(g: DimArray, other: DimArray, own: Names) -> DimArray:
     """``g`` with its kept axes under names that ``other``, which came by other renamings, can have them under too."""
     how: Any = g.hidden
     there: Any = other.hidden

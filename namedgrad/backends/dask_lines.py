@@ -59,7 +59,7 @@ class DaskLines(LineKernels):
 
     def step(self, x: Raw, axis: int) -> Raw:
         """Every cell but the first, less the one before it."""
-        later, sooner = (self._cut(x, axis, k) for k in (slice(1, None), slice(None, -1)))
+        later, sooner = (self.cut(x, axis, k) for k in (slice(1, None), slice(None, -1)))
         return (later - sooner).rechunk({axis: later.chunks[axis]})
 
     def extend(self, x: Raw, axis: int, before: Runs, after: Runs) -> Raw:

@@ -100,11 +100,11 @@ class LineKernels:
 
     def ranked(self, x: Raw, axis: int, start: int, stop: int) -> Raw:
         """Positions of the cells from one rank up to another."""
-        return self._cut(self.argsort(x, axis), axis, slice(start, stop))
+        return self.cut(self.argsort(x, axis), axis, slice(start, stop))
 
     def of_ranks(self, x: Raw, axis: int, start: int, stop: int) -> Raw:
         """The cells from one rank up to another, in order."""
-        return self._cut(self.xp.sort(x, axis=axis), axis, slice(start, stop))
+        return self.cut(self.xp.sort(x, axis=axis), axis, slice(start, stop))
 
     def partition(self, x: Raw, axis: int, kth: tuple[int, ...]) -> Raw:
         """Values such that those at ``kth`` are where they are in sorted order."""
@@ -116,15 +116,15 @@ class LineKernels:
 
     def step(self, x: Raw, axis: int) -> Raw:
         """Every cell but the first, less the one before it."""
-        later, sooner = (self._cut(x, axis, k) for k in (slice(1, None), slice(None, -1)))
+        later, sooner = (self.cut(x, axis, k) for k in (slice(1, None), slice(None, -1)))
         return later - sooner
 
     def unstep(self, g: Raw, axis: int) -> Raw:
         """The transpose of :meth:`step`."""
         shape = (*g.shape[:axis], g.shape[axis] + 1, *g.shape[axis + 1 :])
         out = self.zeros(shape, g.dtype)
-        self._cut(out, axis, slice(1, None))[...] = g
-        self._cut(out, axis, slice(None, -1))[...] -= g
+        self.cut(out, axis, slice(1, None))[...] = g
+        self.cut(out, axis, slice(None, -1))[...] -= g
         return out
 
     def concat_steps(self, *parts: Raw, axis: int, at: int) -> Raw:
@@ -138,7 +138,7 @@ class LineKernels:
 
     def _run(self, x: Raw, axis: int, run: Run) -> Raw:
         first, last, count = run
-        part = self._cut(x, axis, slice(min(first, last), max(first, last) + 1))
+        part = self.cut(x, axis, slice(min(first, last), max(first, last) + 1))
         if first > last:
             return self.xp.flip(part, axis=axis)
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
@@ -147,16 +147,16 @@ class LineKernels:
     def take_back(self, g: Raw, axis: int, before: Runs, after: Runs) -> Raw:
         """The transpose of :meth:`extend`: every run added to where it came from."""
         lead, tail = (sum(count for _, _, count in runs) for runs in (before, after))
-        out = self._cut(g, axis, slice(lead, g.shape[axis] - tail)).copy()
+        out = self.cut(g, axis, slice(lead, g.shape[axis] - tail)).copy()
         for runs, start in ((before, 0), (after, g.shape[axis] - tail)):
             at = start
             for first, last, count in runs:
-                part = self._cut(g, axis, slice(at, at + count))
+                part = self.cut(g, axis, slice(at, at + count))
                 if first > last:
                     part = self.xp.flip(part, axis=axis)
                 elif first == last:
                     part = self.xp.sum(part, axis=axis, keepdims=True)
-                self._cut(out, axis, slice(min(first, last), max(first, last) + 1))[...] += part
+                self.cut(out, axis, slice(min(first, last), max(first, last) + 1))[...] += part
                 at += count
         return out
 
@@ -165,6 +165,3 @@ class LineKernels:
         return self.xp.repeat(x, times, axis=axis)
 
     zeros: Any  #: see :class:`namedgrad.backends.base.Backend`
-
-    def _cut(self, x: Raw, axis: int, index: slice) -> Raw:
-        return x[(slice(None),) * axis + (index,)]

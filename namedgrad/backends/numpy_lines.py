@@ -59,7 +59,7 @@ class NumpyLines(LineKernels):
         if not n:
             return super().unstep(g, axis)
         out = self._empty_as(g, (*g.shape[:axis], n + 1, *g.shape[axis + 1 :]), zeros=False)
-        to, of = (functools.partial(self._cut, a, axis) for a in (out, g))
+        to, of = (functools.partial(self.cut, a, axis) for a in (out, g))
         to(slice(1))[...] = 0 - of(slice(1))
         np.subtract(of(slice(n - 1)), of(slice(1, n)), out=to(slice(1, n)))
         to(slice(n, None))[...] = of(slice(n - 1, n))
@@ -73,9 +73,9 @@ class NumpyLines(LineKernels):
         end = 0
         for k, (p, n) in enumerate(zip(parts, steps, strict=True)):
             start, end = end, end + n
-            to = self._cut(out, axis, slice(start, end))
+            to = self.cut(out, axis, slice(start, end))
             if k == at:
-                np.subtract(self._cut(p, axis, slice(1, None)), self._cut(p, axis, slice(-1)), out=to)
+                np.subtract(self.cut(p, axis, slice(1, None)), self.cut(p, axis, slice(-1)), out=to)
             else:
                 to[...] = p
         return out
@@ -176,7 +176,7 @@ class NumpyLines(LineKernels):
         if not 0 < 2 * (stop - start) <= n:
             return super().of_ranks(x, axis, start, stop)
         ends = [start] if stop - start == 1 else [k for k in (start, stop - 1) if 0 < k < n - 1]
-        out = self._cut(np.partition(x, ends, axis=axis), axis, slice(start, stop))
+        out = self.cut(np.partition(x, ends, axis=axis), axis, slice(start, stop))
         return np.sort(out, axis=axis)
 
     def at_ranks(self, x: Raw, rank: Raw, axis: int) -> Raw:

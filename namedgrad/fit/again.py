@@ -6,7 +6,7 @@ Or it has ended where the data do not determine all parameters, which need be no
 is for no reason but that its slope vanishes there, as the skewness of a peak at 0, the fit goes on from either side of
 that (Azzalini 1985, *A class of distributions which includes the normal ones*, has such a saddle).  And the best linear
 parameters of a bad start may lead the others astray, such as the size of a peak that meets none: the fit starts again
-with those that were given, and all are damped.  What costs less is taken.
+with those that were given, and all are damped.  What costs less is taken.  Each attempt may be as long as the first.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def try_again(problem: Residuals, found: Found, cells: Index, *, tol: float, max
     failed = cells[found.status[cells] == Status.NOT_FINITE]
     if failed.size:
         x = _next_to(problem, failed)
-        _take(found, failed, attempt(x, failed, problem.linearity()))
+        _take(found, failed, attempt(x, failed, problem.linearity))
     ended = cells[np.isin(found.status[cells], (Status.CONVERGED, Status.BOUND, Status.STALLED))]
     lost = _undetermined(problem, found, ended[found.arrays["cost"][ended] > _next_to_nothing(problem, ended)])
     if lost.size:
@@ -73,7 +73,7 @@ def _next_to_nothing(problem: Residuals, index: Index) -> Array:
 def _undetermined(problem: Residuals, found: Found, index: Index) -> Index:
     """Of some cells those in which the data do not determine all parameters."""
     x, normal = found.arrays["x"][:, index], columns(found.arrays["normal"], index)
-    lost = problem.linearity().scaled_by_nothing(x, here(small.diagonal(normal)))
+    lost = problem.linearity.scaled_by_nothing(x, here(small.diagonal(normal)))
     scale = lengths(normal)
     pivots = small.diagonal(small.factored(normal / scale[:, None] / scale))
     maybe = np.flatnonzero(here(~(pivots >= SMALL).all(axis=0)))  # inverses take three times as long
@@ -91,7 +91,7 @@ def _elsewhere(problem: Residuals, found: Found, index: Index, attempt: Attempt)
     points = [np.clip(x + sign * aside, low, high) for sign in (1, -1)]
     there = [here(problem.evaluate(p, index).cost) for p in points]
     matters = ~(np.abs(np.array(there) - cost) <= BETTER * cost).all(axis=0)  # otherwise nothing depends on them
-    if problem.linearity().rows.size:
+    if problem.linearity.rows.size:
         points.append(here(columns(problem.first.start, index)))
     nothing = Linear.of(np.zeros_like(problem.free), {}, problem.free, problem.known)
     for p in points if matters.any() else ():

@@ -74,8 +74,9 @@ def curvefit(
         What to do about fits that fail: raise, after all others are done, and say how many and where; or give NaN.
     kwargs : dict, optional
         As for :func:`scipy.optimize.curve_fit`: ``sigma`` (also a DataArray over any dims), ``absolute_sigma``,
-        ``loss``, ``f_scale``, ``ftol``, ``xtol``, ``gtol``, ``maxfev``, ``max_nfev``. What only steers SciPy's own
-        solvers, or gives a Jacobian, is not needed and has no effect.
+        ``loss``, ``f_scale``, ``ftol``, ``xtol``, ``gtol``, ``maxfev``, ``max_nfev``. The last two bound one attempt,
+        as ``max_iterations`` does, not what second ones take. What only steers SciPy's own solvers, or gives a
+        Jacobian, is not needed and has no effect.
     time_units : {"seconds", "minutes", "hours", "days", "years"}
         What dates are counted in.
     time_origin : date, optional

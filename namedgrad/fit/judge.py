@@ -17,7 +17,7 @@ FEWEST = 256  # candidates, at least, that are drawn and seen together
 ELEMENTS = 1 << 22  # numbers that all candidates predict together, at most, unless they are the fewest
 OBSERVATIONS = 512  # that candidates are compared by, at most
 BY_SPAN, BY_SLOPES, BY_BOTH, LIKELY = 4, 4, 8, 256  # candidates that a cell tries, and those that count for both
-MANY = 0.25  # of the observations of a cell: where they are missing, nothing is made up between the others
+GAPPY = 0.25  # of the observations of a cell: where they are missing, nothing is made up between the others
 TOGETHER, GROUP = 128, 32  # cells whose candidates are compared at a time, in the cache; and candidates in a group
 SINGULAR, NEARLY = 1e-10, 1e-5  # the latter in 32 bits
 
@@ -68,7 +68,7 @@ class Judge:
     def seen(self, z: Array) -> Array:
         """Those of the observations (cell, observation) that count here; NaN where many are missing."""
         z = z[:, self.there]
-        many = self.all_seen & (np.isnan(z).mean(axis=1) > MANY)
+        many = self.all_seen & (np.isnan(z).mean(axis=1) > GAPPY)
         return np.where(many[:, None], z, complete(z))[:, self.some]
 
     def promised(self, z: Array) -> tuple[Array, Array]:

@@ -84,7 +84,9 @@ def least_squares(
         which for 1e-8 is to move by less than about 1e-6 standard errors, or to move every parameter, and lower the
         cost, by less than ``tol`` of itself. That step is taken.
     max_iterations : int, optional
-        Evaluations per cell after the first; by default 100 for each of its parameters, as in SciPy.
+        Evaluations per cell after the first; by default 100 for each of its parameters, as in SciPy. A cell that fails,
+        or ends where the data do not determine all parameters, is tried again, each time with as many; cells that share
+        parameters may each be fitted with as many at every step of these.
     chunk : int, optional
         Cells that are worked on at once, which bounds memory; by default several thousand, of which a few hundred
         thousand residuals are looked at at a time.

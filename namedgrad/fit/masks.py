@@ -60,8 +60,9 @@ def _tried(problem: Residuals, matrix: Matrix, index: Index, args: Any) -> Any:
         return np.nan
 
 
-def _beyond(problem: Residuals, start: Matrix, index: Index, args: Any, shape: tuple[int, ...]) -> Any:
-    """Which are NaN for complex parameters, of which roots, logarithms and powers have values everywhere."""
+def _beyond(problem: Residuals, start: Matrix, index: Index, args: Any, shape: tuple[int, ...]) -> Flags:
+    """Which are NaN for complex parameters, of which roots and powers have values everywhere; if unknown, all are."""
+    unknown = np.ones(shape, bool)
     parts, rows = problem.parameters.parts(start, problem.backend), problem.parameters.rows.values()
     turned = [multiply(x, c(1 + 0.5j)) if problem.free[r].any() else x for x, r in zip(parts, rows, strict=True)]
     try:
@@ -69,6 +70,6 @@ def _beyond(problem: Residuals, start: Matrix, index: Index, args: Any, shape: t
             several = problem.call(turned, args).parts  # complex ones, which no residuals may be
         nowhere = [np.isnan(problem.table(x, len(index), "residual").to_numpy()) for x in several]
     except Exception:  # noqa: BLE001 - not every function takes complex numbers
-        return True
+        return unknown
     out = nowhere[0] if len(nowhere) == 1 else np.concatenate([x.reshape(len(index), -1) for x in nowhere], axis=1)
-    return out if out.shape == shape else True
+    return out if out.shape == shape else unknown

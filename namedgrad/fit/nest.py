@@ -95,7 +95,7 @@ class Nest:
             v[self.layout.shared] = shared
         return self._solve(
             lambda y, k: self.problem.evaluate(y, self.cells[at[k]]), len(at), self.problem.most,
-            (x, longest, low, high), self.problem.linearity(), ("x", "cost", "gradient", "normal", "longest"),
+            (x, longest, low, high), self.problem.linearity, ("x", "cost", "gradient", "normal", "longest"),
             self.problem.prior(self.cells[at]),
         )  # fmt: skip
 

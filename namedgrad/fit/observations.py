@@ -106,22 +106,14 @@ def misfits(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) ->
         complete = [half.of(filled) for half in halves]
         tape = record(residual, complete)
         weights = [_pushed(tape, j, problem.one()) for j in range(len(complete))]
-        alone = len(complete) == len(tape.outs) == 1
         found, model, used = list[Misfit](), list(complete), set[int]()
         for i, r in enumerate(tape.outs):
-            of = [j for j, w in enumerate(weights) if alone or w[i].to_numpy().any()]
-            if not math.prod(r.full_shape):  # no number tells
-                of = [j for j in range(len(complete)) if tape.reached(j)[i]]
-            both = len(of) == 2 and len({halves[j].array for j in of}) == 1
-            if len(of) != 1 and not both:
-                raise UnpairedError(
-                    f"residual {i + 1} depends on {len(of)} of the {len(complete)} arrays in {OBSERVATIONS}, not on one"
-                )
+            of = _observed_in(i, tape, weights, halves)
             used.update(of)
             several = [_misfit(problem, count, r, weights[j][i], complete[j])._replace(
                 leaf=_leaf(outs[0], i), half=halves[j], output=i,
             ) for j in of]  # fmt: skip
-            for j, at in zip(of, _along_a_dim(several) if both else several, strict=True):
+            for j, at in zip(of, _along_a_dim(several) if len(of) == 2 else several, strict=True):
                 found.append(at)
                 if set(at.observed.names) == set(problem.table(complete[j], count, "observations").names):
                     model[j] = _as_argument(at.model, complete[j], problem)
@@ -167,6 +159,19 @@ def _pushed(tape: Tape, j: int, one: DimArray) -> list[DimArray]:
     ts: list[DimArray | None] = [None] * len(tape.ins)
     ts[j] = one
     return tape.push(ts)
+
+
+def _observed_in(i: int, tape: Tape, weights: Sequence[Sequence[DimArray]], halves: Sequence[Half]) -> list[int]:
+    """The observations on which a residual depends: those of one array, or its real and its imaginary part."""
+    alone = len(weights) == len(tape.outs) == 1
+    of = [j for j, w in enumerate(weights) if alone or w[i].to_numpy().any()]
+    if not math.prod(tape.outs[i].full_shape):  # no number tells
+        of = [j for j in range(len(weights)) if tape.reached(j)[i]]
+    if len(of) == 1 or (len(of) == 2 and len({halves[j].array for j in of}) == 1):
+        return of
+    raise UnpairedError(
+        f"residual {i + 1} depends on {len(of)} of the {len(weights)} arrays in {OBSERVATIONS}, not on one"
+    )
 
 
 def _misfit(problem: Residuals, count: int, r: DimArray, weight: DimArray, observed: DimArray) -> Misfit:

@@ -97,7 +97,8 @@ class Residuals(Problem):
         """Evaluate at the start values: where it is not finite because data are missing, a residual does not count."""
         start = self.start
         self.dims, shape, known = self._glance(chunk)
-        self.linear, self.follows = self._rows_of(*known)
+        self.linear, follows = self._rows_of(*known)
+        self.linearity = Linear.of(self.linear, follows, self.free, self.known)
         self.per_cell = per_cell = max(1, math.prod(shape))
         self.size = self.batch(chunk, per_cell)
         self.observed: np.ndarray[Any, Any] | None = None
@@ -364,7 +365,6 @@ class Residuals(Problem):
         is_open = bool(np.isinf(lower).all() and np.isinf(upper).all())
         cells = self.everywhere[usable]
         workers = self.workers(cells)
-        linear = self.linearity()
 
         def enter(at: Index) -> Marquardt:
             self.cells.fetch(at)
@@ -372,7 +372,7 @@ class Residuals(Problem):
             low, high = (None, None) if is_open else (self.placed(m[:, at], len(at)) for m in (lower, upper))
             prior = self.prior(at)
             prior = prior if prior is None else self.placed(prior, len(at))
-            return Marquardt.enter(at, first, low, high, linear, prior)
+            return Marquardt.enter(at, first, low, high, self.linearity, prior)
 
         with quiet():
             found = solve(
@@ -419,10 +419,6 @@ class Residuals(Problem):
             at = self.evaluate(found.arrays["x"][:, index], index, bent=True)
             normal = found.arrays["normal"]
             normal[..., on_device_of(index, normal)] = on_device_of(at.normal, normal)
-
-    def linearity(self) -> Linear:
-        """What is linear among the rows that are free."""
-        return Linear.of(self.linear, self.follows, self.free, self.known)
 
     def workers(self, cells: Index) -> int:
         """How many threads to use: several only for programs, which run without the user's code."""

@@ -45,7 +45,7 @@ class FitResult:
     status : xarray.DataArray
         How each cell ended; ``flag_values`` and ``flag_meanings`` say what the numbers mean.
     iterations : xarray.DataArray
-        Evaluations after the first.
+        Evaluations after the first, of all attempts that led there, together maybe more than ``max_iterations``.
     cost : xarray.DataArray
         The value that was minimised.
     """
@@ -148,7 +148,7 @@ class LeastSquaresResult(Sure, FitResult):
         normal = found.arrays["normal"]
         unscaled, lost = inverses(normal, on_device_of(np.isfinite(cost), normal))
         squares, lost = here(small.diagonal(normal)), here(lost)
-        nowhere = problem.linearity().scaled_by_nothing(found.arrays["x"], squares)
+        nowhere = problem.linearity.scaled_by_nothing(found.arrays["x"], squares)
         if nowhere.any():
             unscaled[..., on_device_of(np.flatnonzero(nowhere), normal)] = np.inf
         self._there = normal, unscaled  # of many cells these are where the data are, until somebody asks for them

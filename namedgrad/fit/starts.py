@@ -500,7 +500,7 @@ def _from_usual(problem: Residuals, missing: list[int]) -> Usual:
 
 def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tuple[Array, Array, Array]:
     """Points (parameter, trial) after some iterations each, their cost (infinite: there is none), and the status."""
-    x, free, linear = x.copy(), x[problem.free], problem.linearity()
+    x, free, linear = x.copy(), x[problem.free], problem.linearity
     found = descend(problem, free, at, linear, tol=1e-8, max_iterations=iterations)
     ended = found.arrays["x"]
     x[problem.free] = np.where(np.isfinite(ended).all(axis=0), ended, free)

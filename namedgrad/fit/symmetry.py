@@ -143,20 +143,25 @@ def natural_units(surface: Surface, free: list[int], start: Array) -> list[float
             value, at = surface.slopes(points, scaled, along=False)[:2]
         except Exception:  # noqa: BLE001 - the function may refuse any coordinates but its own
             return 0.0
-        finite = np.isfinite(value) & np.isfinite(at[free]).all(axis=0)
-        at = np.where(finite, at[free], 0.0)
-        size = np.linalg.norm(at, axis=2, keepdims=True)
         with np.errstate(all="ignore"):
-            unit = np.moveaxis(at / size, 1, 0)
             varies = ~(np.ptp(value, axis=1) <= least * np.abs(value).max(axis=1))  # NaN does
-            told = (size > UNTOLD * size.max(axis=0)).all(axis=(0, 2))
-        usable = (finite.mean(axis=1) > 0.5) & np.isfinite(unit).all(axis=(1, 2)) & varies & told
-        apart = np.zeros(len(unit))
-        apart[usable] = np.linalg.svd(unit[usable], compute_uv=False)[:, -1]
-        found = float(np.median(apart))
+        finite = np.isfinite(value) & np.isfinite(at[free]).all(axis=0)
+        found = float(np.median(_apart(np.where(finite, at[free], 0.0), (finite.mean(axis=1) > 0.5) & varies)))
         return found if found > above and _is_steady(surface, points, scaled, value) else 0.0
 
     return _clearest(clear, count) if count else []
+
+
+def _apart(at: Array, usable: Array) -> Array:
+    """How far from dependent derivatives (parameter, sample, place) are, per sample; 0 where that cannot be told."""
+    size = np.linalg.norm(at, axis=2, keepdims=True)
+    with np.errstate(all="ignore"):
+        unit = np.moveaxis(at / size, 1, 0)
+        told = (size > UNTOLD * size.max(axis=0)).all(axis=(0, 2))
+    usable = usable & np.isfinite(unit).all(axis=(1, 2)) & told
+    out = np.zeros(len(unit))
+    out[usable] = np.linalg.svd(unit[usable], compute_uv=False)[:, -1]
+    return out
 
 
 def _is_steady(surface: Surface, points: Array, x: list[Array], value: Array) -> bool:

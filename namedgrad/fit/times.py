@@ -259,12 +259,7 @@ def with_dates(
                 if dims is not None:
                     _refuse_both(failed, error, sorted(map(repr, labels)), dated)
                 failed = error if dims is None else failed
-        of_cells = {repr(n) for x in _nodes(data) for n in _labels(x, ()).keys() - _labels(x, _names(over)).keys()}
-        if _is_about_dates(failed) and of_cells:
-            raise TypeError(
-                f"{failed}; dates of cells stay dates, {', '.join(sorted(of_cells))}: pass them as an argument of "
-                f"their own, as y[{min(of_cells)}], to get seconds"
-            ) from failed
+        _require_no_dates_of_cells(data, over, failed)
         raise failed
     finally:
         del failed  # by its traceback it holds on to what is here, and so would the data
@@ -276,6 +271,15 @@ def _require_one_kind(args: Any, dims: Sequence[Any] | None, failed: Exception) 
         raise TypeError(
             f"the data have dates of several calendars, {sorted(kinds)}, which cannot be counted from one origin; "
             ".convert_calendar makes them alike"
+        ) from failed
+
+
+def _require_no_dates_of_cells(data: Any, over: Any, failed: Exception) -> None:
+    of_cells = {repr(n) for x in _nodes(data) for n in _labels(x, ()).keys() - _labels(x, _names(over)).keys()}
+    if _is_about_dates(failed) and of_cells:
+        raise TypeError(
+            f"{failed}; dates of cells stay dates, {', '.join(sorted(of_cells))}: pass them as an argument of "
+            f"their own, as y[{min(of_cells)}], to get seconds"
         ) from failed
 
 

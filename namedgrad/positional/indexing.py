@@ -16,9 +16,9 @@ from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.memory import laid
 from namedgrad.positional.operands import nameless, unwrap
 from namedgrad.positional.protocol import as_numpys, is_plainly_given
-from namedgrad.positional.selections import INSTEAD, selection
+from namedgrad.positional.uncounted import INSTEAD, uncounted
 from namedgrad.rules import indexing
-from namedgrad.rules.indexing.positions import agreed, is_whole
+from namedgrad.rules.indexing.positions import agreed, takes_all
 from namedgrad.rules.movement.cuts import cut_out
 from namedgrad.rules.structure import relabel
 
@@ -36,7 +36,7 @@ class UncountedError(TraceError):
     """How many cells an array of truth values selects is left open."""
 
 
-class Chosen(NamedTuple):
+class Nonzero(NamedTuple):
     """Where an array of truth values is True, along one of its axes."""
 
     at: DimArray
@@ -83,7 +83,7 @@ def index_array(k: Any) -> DimArray:
     return i
 
 
-def index_arrays(k: Any) -> list[DimArray] | list[Chosen]:
+def index_arrays(k: Any) -> list[DimArray] | list[Nonzero]:
     """An index array; one of truth values becomes one array of positions per axis that it has."""
     if is_truth(k):
         raise TypeError("a single True or False among other indices adds an axis; use x[None] or np.where")
@@ -95,7 +95,7 @@ def index_arrays(k: Any) -> list[DimArray] | list[Chosen]:
         raise UncountedError(
             f"a boolean index {describe(i)} selects a number of cells that depends on values, one per slice; {INSTEAD}"
         )
-    return [Chosen(make(p, numbers(1), NONE), n) for p, n in zip(np.nonzero(i.raw), i.shape, strict=True)]
+    return [Nonzero(make(p, numbers(1), NONE), n) for p, n in zip(np.nonzero(i.raw), i.shape, strict=True)]
 
 
 def read_key(x: DimArray, key: Any) -> Key:
@@ -110,13 +110,13 @@ def read_key(x: DimArray, key: Any) -> Key:
             continue
         name = next(names)
         target.append((name,) if isinstance(k, slice) else Ellipsis)
-        if isinstance(k, Chosen):
+        if isinstance(k, Nonzero):
             if k.size not in (0, extent(x, name)):  # 0 fits anywhere in NumPy
                 raise IndexError(f"a boolean index has {k.size} truth values along an axis of {extent(x, name)} cells")
             arrays[name] = k.at
         elif isinstance(k, DimArray):
             arrays[name] = k
-        elif not is_whole(k):
+        elif not takes_all(k):
             slices[name] = indexing.as_index(k if isinstance(k, slice) else int(k), name, extent(x, name), x)
     rest = [n for t in target if t is not Ellipsis for n in t]
     if not arrays:
@@ -168,7 +168,7 @@ def getitem(p: PositionalArray, key: Any) -> Any:
     try:
         read = read_key(x, key)
     except UncountedError:
-        if (found := selection(p, key)) is None:
+        if (found := uncounted(p, key)) is None:
             raise
         return found
     out = select(x, read)

@@ -13,7 +13,7 @@ from namedgrad.axes import NONE, Names
 from namedgrad.positional.array import Lifted, PositionalArray, as_array, numbers, renumber, wrap
 from namedgrad.positional.memory import given, steps
 from namedgrad.positional.scipy_fft import offer
-from namedgrad.positional.selections import Selection
+from namedgrad.positional.uncounted import UncountedCells
 from namedgrad.transforms.leaves import Adapter, Block, add_adapter
 
 
@@ -135,9 +135,9 @@ class Number(Plain):
 
 
 class Uncounted(Adapter):
-    """Cells that a mask chooses, which cannot be a result."""
+    """Cells in an open number, which cannot be a result."""
 
-    def parts(self, leaf: Selection) -> tuple[DimArray, ...]:
+    def parts(self, leaf: UncountedCells) -> tuple[DimArray, ...]:
         raise leaf.refused("a result")
 
     arrays = parts
@@ -183,6 +183,6 @@ def _is_plain(x: Any) -> bool:
 
 
 add_adapter(lambda x: isinstance(x, PositionalArray), Positional())
-add_adapter(lambda x: isinstance(x, Selection), Uncounted())
+add_adapter(lambda x: isinstance(x, UncountedCells), Uncounted())
 add_adapter(_is_number, Number())
 add_adapter(_is_plain, Plain())

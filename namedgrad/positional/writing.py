@@ -22,7 +22,7 @@ from namedgrad.positional.axis import without
 from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.indexing import Key, is_basic, is_truth, read_key
 from namedgrad.positional.operands import nameless, numbered, unwrap
-from namedgrad.positional.selections import Selection, write_selection
+from namedgrad.positional.uncounted import UncountedCells, write_uncounted
 from namedgrad.rules import indexing
 from namedgrad.rules.indexing.reading import written_out
 from namedgrad.rules.movement import merge, split
@@ -35,8 +35,8 @@ from namedgrad.rules.structure import cast, constant_like, relabel, reorder, spr
 def setitem(p: PositionalArray, key: Any, value: Any) -> None:
     """Write ``value`` (broadcast) into the cells that a key names."""
     value = nameless(value)
-    if isinstance(value, Selection):
-        write_selection(p, key, value)
+    if isinstance(value, UncountedCells):
+        write_uncounted(p, key, value)
         return
     if isinstance(value, PositionalArray) and _is_own_view(value._view, p, key):
         return  # p[i] += 1 has written through the view already
@@ -170,8 +170,8 @@ def _written(x: DimArray, key: Any, v: DimArray, how: str) -> DimArray:
     if (at := _masked(x, key)) is not None:
         if how == "set" and not v.dims:
             return _chosen(at.mask, v, x)
-        if (uncounted := None if at.known else _uncounted(at, v)) is not None:
-            return _chosen(at.mask, _written(x, at.whole, uncounted, how), x)
+        if (one := None if at.known else _one_for_all(at, v)) is not None:
+            return _chosen(at.mask, _written(x, at.whole, one, how), x)
     if any(map(_is_by_number, key if isinstance(key, tuple) else (key,))):
         cells = wrap(make(_cell_numbers(x.shape), numbers(x.ndim), NONE))
         return _put(x, unwrap(cells[key]), v, how)
@@ -237,7 +237,7 @@ def _is_known(mask: DimArray) -> bool:
     return not mask.hidden and backends.may_look(mask.raw)
 
 
-def _uncounted(at: Masked, v: DimArray) -> DimArray | None:
+def _one_for_all(at: Masked, v: DimArray) -> DimArray | None:
     """A value that is the same wherever the mask is true, in how many cells ever, as one for all cells."""
     before = v.ndim - at.after - 1
     if before >= 0 and v.shape[before] != 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from namedgrad.array import DimArray, constant, describe, named
@@ -43,6 +43,14 @@ def named_dims(dims: Any, what: str, *each: str) -> Names:
     if len(names) != len(each):
         raise AxisError(f"{what}: dims={dims!r} must be {len(each)} names: {', '.join(each)}")
     return check_names(names)
+
+
+def row_and_column(x: DimArray, dims: Sequence[Name], what: str) -> Names:
+    """Two dims of ``x``."""
+    names = tuple(dims) if isinstance(dims, (tuple, list)) else ()
+    if len(names) != 2 or names[0] == names[1]:
+        raise AxisError(f"{what}: dims={dims!r} must be two different dims, of the rows and of the columns")
+    return tuple(check(x, n, what) for n in names)
 
 
 def twin(name: Name) -> Name:

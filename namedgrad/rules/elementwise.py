@@ -118,7 +118,7 @@ def _share(share: Elementwise, x: DimArray, z: DimArray) -> Any:
 
 def _clear_shares(share: Elementwise, x: DimArray, z: DimArray) -> tuple[Any, Any] | None:
     """The shares of both in the larger or smaller, of many cells of which none ties or is NaN: where it is which."""
-    if max(x.size, z.size) >= MANY and all(backends.may_look(innermost(a).raw) for a in (x, z)):
+    if max(x.size, z.size) >= WORTH_A_LOOK and all(backends.may_look(innermost(a).raw) for a in (x, z)):
         beats, loses = (greater, less) if share in (above, present_above) else (less, greater)
         ways = (beats(x, z), loses(x, z)) if len(x.names) >= len(z.names) else (loses(z, x), beats(z, x))  # in memory order
         if logical_or(*ways).raw.all():
@@ -320,7 +320,7 @@ def _secant2(y: DimArray, x: DimArray) -> DimArray:
 
 
 _QUICK_POWERS = (-1, 0, 0.5, 1)  # which NumPy has by other operations
-MANY = 1000  # cells from which on it pays to look at them, and a quotient of powers is less work than a power
+WORTH_A_LOOK = 1000  # cells from which on looking pays, and a quotient of powers is less work than a power
 
 
 def known_number(x: DimArray) -> Any:
@@ -339,7 +339,7 @@ def _power_base(x: DimArray, z: DimArray, y: DimArray | None = None) -> DimArray
             return twice(x) if number == 2 else c(float(number))
         if y is not None and not isinstance(number, complex) and number < 0:
             return Pair(_exponent_over_base(x, z, whole=number % 1 == 0), y)
-        if y is None or number - 1 in _QUICK_POWERS or y.size < MANY or not backends.may_look(innermost(y).raw):
+        if y is None or number - 1 in _QUICK_POWERS or y.size < WORTH_A_LOOK or not backends.may_look(innermost(y).raw):
             return multiply(z, power(x, subtract(z, c(1))))
         return _power_slope(y, x, z)
     z = z if z.dtype.kind in "fc" else structure.cast(z, "float64")

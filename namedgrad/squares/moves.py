@@ -50,7 +50,7 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
         )  # fmt: skip
         if not isinstance(y, Traced) or not root.may_be_0():
             return y
-        of = Known(root, lambda: move(lambda a: a.known.even, _itself, which), lambda get: odd(which, get))
+        of = Known(root, lambda: move(lambda a: a.known.even, lambda a: a, which), lambda get: odd(which, get))
         if all(k.steep is not None for k in lengths):
             of.steep = move(lambda a: _wide_as(a.known.steep, a), lambda a: nothing(innermost(a)), which)
         of.vanishes = all(k.vanishes for k in lengths)
@@ -67,10 +67,6 @@ def wide(part: DimArray, a: DimArray) -> DimArray:
         there = ops.add(nothing(innermost(a)), part)
         return ops.cast(there, np.finfo(there.dtype).dtype) if there.dtype.kind == "c" != part.dtype.kind else there
     return ops.relabel(ops.spread(part, like(a)), {}, tuple(a.hidden))
-
-
-def _itself(a: DimArray) -> DimArray:
-    return a
 
 
 def nothing(a: DimArray) -> DimArray:

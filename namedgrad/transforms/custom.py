@@ -18,7 +18,7 @@ from namedgrad.linear import Leaf, Like, Map, fold, like
 from namedgrad.primitive import zeros_of
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.structure import multiply, reorder, spread, stamp
-from namedgrad.trace import Level, Traced, agreed, backward
+from namedgrad.trace import Level, Traced, backward, named_alike
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree, adapter_of
 from namedgrad.transforms.levels import as_taken, demoting, one_down, top_level
@@ -155,7 +155,7 @@ def _agreed(g: dict[int, DimArray], outs: Sequence[DimArray]) -> dict[int, DimAr
     """Cotangents whose kept axes have the same names, though outputs may have come to have other ones later."""
     g = dict(g)
     for i, j in itertools.permutations(g, 2):
-        g[i] = agreed(g[i], g[j], outs[i].names)
+        g[i] = named_alike(g[i], g[j], outs[i].names)
     return g
 
 

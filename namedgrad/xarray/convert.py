@@ -59,7 +59,7 @@ def settled(x: DimArray) -> DimArray:
     return x
 
 
-def on_device_of(labels: Any, data: Any) -> Any:
+def beside(labels: Any, data: Any) -> Any:
     """Labels and what is made of them, which xarray keeps on the host, where the data are: it moves them, too."""
     if meets_host(data) or not isinstance(labels, np.ndarray):
         return labels

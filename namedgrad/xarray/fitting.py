@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from namedgrad.positional import positional
-from namedgrad.xarray.convert import on_device_of
+from namedgrad.xarray.convert import beside
 
 
 def polyfit(  # noqa: PLR0917 - the signature of xarray
@@ -33,7 +33,7 @@ def polyfit(  # noqa: PLR0917 - the signature of xarray
         rows = y.data if weights is None else y.data * _column(weights, y.ndim)
         coefficients, residuals = least_squares(matrix / scale, rows, rcond, skipna=skipna is not False)
         name = f"{key}_" if isinstance(key, str) else ""
-        coefficients = coefficients / _column(on_device_of(scale, y.data), y.ndim)
+        coefficients = coefficients / _column(beside(scale, y.data), y.ndim)
         out[f"{name}polyfit_coefficients"] = xr.Variable(("degree", *y.dims[1:]), coefficients)
         left = xr.Variable(y.dims[1:], residuals)
         if full or cov is True:
@@ -53,7 +53,7 @@ def _covariance(matrix: Any, residuals: xr.Variable, *, scaled: bool) -> xr.Vari
     rows, order = matrix.shape
     if scaled and rows <= order:
         raise ValueError("The number of data points must exceed order to scale the covariance matrix.")
-    shared = xr.Variable(("cov_i", "cov_j"), on_device_of(np.linalg.inv(matrix.T @ matrix), residuals.data))
+    shared = xr.Variable(("cov_i", "cov_j"), beside(np.linalg.inv(matrix.T @ matrix), residuals.data))
     return shared * (residuals / (rows - order)) if scaled else shared
 
 
@@ -110,9 +110,9 @@ def least_squares(lhs: Any, rhs: Any, rcond: Any = None, *, skipna: bool = False
 def _complete(lhs: Any, y: Any, cut: Any = None) -> tuple[Any, Any]:
     order = lhs.shape[1]
     if np.linalg.matrix_rank(lhs, rtol=cut) < order or lhs.shape[0] < order:
-        coefficients, residuals, *_ = np.linalg.lstsq(on_device_of(lhs, y), y, rcond=cut)
+        coefficients, residuals, *_ = np.linalg.lstsq(beside(lhs, y), y, rcond=cut)
         return coefficients, residuals
-    lhs = on_device_of(lhs, y)
+    lhs = beside(lhs, y)
     q, r = np.linalg.qr(lhs)
     coefficients = np.linalg.solve(r, q.T @ y)
     if lhs.shape[0] == order:
@@ -129,7 +129,7 @@ def _sizes(columns: Any) -> Any:
 def _with_gaps(lhs: Any, y: Any, present: Any) -> tuple[Any, Any]:
     order = lhs.shape[1]
     mask = np.asarray(present, dtype=float) if isinstance(present, np.ndarray) else positional(present).astype(float)
-    count, nodes, lhs = mask.sum(axis=0), on_device_of(_nodes(lhs), y), on_device_of(lhs, y)
+    count, nodes, lhs = mask.sum(axis=0), beside(_nodes(lhs), y), beside(lhs, y)
     enough = (count if nodes is None else ((nodes @ mask) > 0).sum(axis=0)) >= order
     short = _of_few(lhs, y, mask, enough)
     if nodes is not None and len(nodes) < order:
@@ -137,7 +137,7 @@ def _with_gaps(lhs: Any, y: Any, present: Any) -> tuple[Any, Any]:
     else:
         q, r = np.linalg.qr(lhs)
         gram = (mask.T @ (q[:, :, None] * q[:, None, :]).reshape(len(q), -1)).reshape(-1, order, order)
-        gram = np.where(enough[:, None, None], gram, on_device_of(np.eye(order), y))
+        gram = np.where(enough[:, None, None], gram, beside(np.eye(order), y))
         z = np.linalg.solve(gram, (y.T @ q)[..., None])[..., 0].T
         coefficients = np.where(enough, np.linalg.solve(r, z), short)
     residuals = _sizes(y - mask * (lhs @ coefficients))

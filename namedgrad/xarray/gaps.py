@@ -31,7 +31,7 @@ from namedgrad.rules.sorting import argsort_of
 from namedgrad.rules.structure import cast, constant_like, logical_not, not_equal, positions, relabel, reorder, where
 from namedgrad.trace import innermost
 from namedgrad.xarray import interpolation as splines
-from namedgrad.xarray.convert import on_device_of
+from namedgrad.xarray.convert import beside
 
 CUBICS = frozenset(("pchip", "akima", "makima"))
 
@@ -40,7 +40,7 @@ def interpolate_gaps(interpolator: Any, y: Any, x: Any, **options: Any) -> Any:
     """One line (or many, as vectorized axes) with its gaps filled; ``interpolator`` is the class that xarray chose."""
     line: Name = axes.axis(-1)
     moves = isinstance(x, PositionalArray)
-    data, at = unwrap(y), relabel(unwrap(x if moves else on_device_of(np.asarray(x, dtype=float), y)), {})
+    data, at = unwrap(y), relabel(unwrap(x if moves else beside(np.asarray(x, dtype=float), y)), {})
     present = logical_not(e.isnan(stop_gradient(data)))
     count = sum_of(cast(present, "int64"), line)
     n = extent(data, line)

@@ -31,7 +31,7 @@ from namedgrad.rules.movement import slice_of
 from namedgrad.rules.reductions import any as any_of
 from namedgrad.rules.reductions import prod
 from namedgrad.rules.structure import add, cast, constant_like, equal, identity, relabel, where
-from namedgrad.xarray.convert import named, numbered, on_device_of
+from namedgrad.xarray.convert import beside, named, numbered
 from namedgrad.xarray.splines import spline
 
 Pairs = Mapping[Any, tuple[xr.Variable, xr.Variable]]
@@ -93,7 +93,7 @@ def _line(x: DimArray, dim: Name, coord: xr.Variable, target: xr.Variable) -> Li
 
 
 def _labels_for(labels: DimArray, x: DimArray) -> DimArray:
-    return labels if labels.level is not None else make(on_device_of(labels.raw, x), labels.names, labels.hidden)
+    return labels if labels.level is not None else make(beside(labels.raw, x), labels.names, labels.hidden)
 
 
 # ------------------------------------------------------------------------------------------------ along one dim

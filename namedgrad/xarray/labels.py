@@ -47,7 +47,7 @@ class Label(PositionalArray):
         if ufunc in (np.equal, np.not_equal) and method == "__call__":
             return _compare(ufunc.__name__, *inputs)
         if ufunc in (np.isnan, np.isnat):
-            return agreed(_elementwise(ufunc, self._x))
+            return agreement(_elementwise(ufunc, self._x))
         return super().__array_ufunc__(ufunc, method, *inputs, **kwargs)  # type: ignore[misc]
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -71,7 +71,7 @@ class Disagreement(PositionalArray):
 
     def __or__(self, other: Any) -> Any:
         """Whether cells are equal or both missing, which is how xarray compares coordinates."""
-        out = agreed(OPERATIONS["bitwise_or"].function(*meet(self._x, unwrap(other))))
+        out = agreement(OPERATIONS["bitwise_or"].function(*meet(self._x, unwrap(other))))
         if isinstance(out, Disagreement):
             out._null_aware = True
         return out
@@ -91,7 +91,7 @@ def _compare(name: str, x: Any, y: Any) -> Any:
         return NotImplemented
     if not isinstance(y, PositionalArray) and hasattr(y, "__array_ufunc__") and not backends.is_array(y):
         return NotImplemented
-    return agreed(OPERATIONS[name].function(*meet(_operand(x), _operand(y))))
+    return agreement(OPERATIONS[name].function(*meet(_operand(x), _operand(y))))
 
 
 def _operand(value: Any) -> DimArray:
@@ -101,7 +101,7 @@ def _operand(value: Any) -> DimArray:
     return make(raw, numbers(raw.ndim), NONE)
 
 
-def agreed(x: DimArray) -> Any:
+def agreement(x: DimArray) -> Any:
     """Truth values without the hidden axes, if they are the same in every slice."""
     visible = make(x.raw, x.names, NONE)
     low, high = (f(visible, x.vectorized).to("numpy") for f in (reductions.all, reductions.any))

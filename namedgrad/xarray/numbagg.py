@@ -22,7 +22,7 @@ from namedgrad.positional.ufuncs import GUFUNCS
 from namedgrad.primitive import OPERATIONS
 from namedgrad.rules.scans.recurrence import recurrence
 from namedgrad.rules.structure import reorder
-from namedgrad.xarray.convert import on_device_of
+from namedgrad.xarray.convert import beside
 
 # ------------------------------------------------------------------------------------------------ moving windows
 
@@ -80,7 +80,7 @@ class _Decayed:
     def __init__(self, arrays: Any, alpha: Any, min_weight: Any) -> None:
         self.arrays = np.broadcast_arrays(*arrays)
         n = self.arrays[0].shape[-1]
-        alpha = on_device_of(np.broadcast_to(np.asarray(alpha, dtype=float), (n,)), self.arrays[0])
+        alpha = beside(np.broadcast_to(np.asarray(alpha, dtype=float), (n,)), self.arrays[0])
         self.decay = 1.0 - alpha
         self.present = ~np.isnan(self.arrays[0])
         for a in self.arrays[1:]:

@@ -74,7 +74,7 @@ def _by_ours(self: Any, variables: Any, *_: Any, **__: Any) -> bool:
     return any(holds(k if isinstance(k, xr.DataArray) else self._variables.get(k)) for k in keys)
 
 
-def _itself(self: Any, *_: Any, **__: Any) -> bool:
+def _self(self: Any, *_: Any, **__: Any) -> bool:
     return holds(self)
 
 
@@ -229,7 +229,7 @@ SEAMS = [
     Seam("xarray.core.variable:IndexVariable._finalize_indexing_result", _later(_HERE + "selecting", "finalize")),
     Seam("xarray.core.dataset:Dataset.sortby", _later(_HERE + "selecting", "sortby"), _by_ours),
     Seam("xarray.core.dataset:Dataset._unstack_once", our.unstack_once, _arguments_but_self),
-    Seam("xarray.core.dataset:Dataset._unstack_full_reindex", our.unstack_full_reindex, _itself, around=True),
+    Seam("xarray.core.dataset:Dataset._unstack_full_reindex", our.unstack_full_reindex, _self, around=True),
     Seam("xarray.core.dataset:Dataset.dropna", _later(_HERE + "selecting", "dropna"), _differs),
     Seam("xarray.core.indexes:PandasIndex.isel", isel, _arguments_but_self, around=True),
     Seam("xarray.core.indexes:PandasIndex.sel", _later(_HERE + "selecting", "positions_of")),
@@ -250,7 +250,7 @@ SEAMS = [
     *(Seam(f"xarray.core.{m}:as_compatible_data", our.as_compatible_data, _listed, around=True) for m in _HOLDERS),
     Seam("xarray.core.variable:Variable.as_numpy", our.as_numpy),
     Seam("xarray.core.dataset:_maybe_chunk", our.maybe_chunk, _variable),
-    Seam("xarray.core.variable:Variable.chunk", our.chunk, _itself),
+    Seam("xarray.core.variable:Variable.chunk", our.chunk, _self),
     Seam("xarray.core.common:DataWithCoords.clip", our.clip, around=True),
 ]
 _PACKAGES = ("computation", "structure", "core")

@@ -18,9 +18,9 @@ from namedgrad.array import TraceError, make, refuse_while_recording
 from namedgrad.axes import NONE
 from namedgrad.positional.array import PositionalArray, numbers, wrap
 from namedgrad.trace import innermost
-from namedgrad.xarray.convert import on_device_of
+from namedgrad.xarray.convert import beside
 from namedgrad.xarray.holding import is_single
-from namedgrad.xarray.labels import Disagreement, agreed, label
+from namedgrad.xarray.labels import Disagreement, agreement, label
 
 # ------------------------------------------------------------------------------------------------ plain arrays
 
@@ -115,12 +115,12 @@ def dropna(self: Any, dim: Any, *, how: str = "any", thresh: int | None = None, 
     count: Any = np.zeros(self.sizes[dim], int)
     for a, dims in zip(arrays, others, strict=True):
         there = a.count(dims).data
-        count = on_device_of(count, there) + there
+        count = beside(count, there) + there
     size = sum(math.prod(self.sizes[d] for d in dims) for dims in others)
     mask = count >= thresh if thresh is not None else count == size if how == "any" else count > 0
     if isinstance(mask, PositionalArray):
         refuse_while_recording("which labels dropna leaves out", "where or fillna", innermost(mask._x).raw)
-        mask = agreed(mask._x)
+        mask = agreement(mask._x)
     if isinstance(mask, Disagreement):
         raise TraceError(
             f"dropna along {dim!r} would leave out other labels in each slice along the vectorized axes "

@@ -18,7 +18,7 @@ from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.positional.operands import positional
 from namedgrad.rules.signal.calculus import even_step
 from namedgrad.trace import innermost
-from namedgrad.xarray.convert import meets_host, on_device_of
+from namedgrad.xarray.convert import beside, meets_host
 from namedgrad.xarray.holding import holds, is_moving_date
 
 Call = Callable[..., Any]
@@ -273,13 +273,13 @@ def gradient(original: Call, data: Any, labels: Any, **options: Any) -> Any:
     """On a device nobody looks whether distances are equal, in which case NumPy takes the first of them."""
     if not meets_host(data) and isinstance(labels, np.ndarray):
         step = even_step(labels)
-        labels = on_device_of(labels, data) if step is None else step
+        labels = beside(labels, data) if step is None else step
     return original(data, labels, **options)
 
 
 def to_like_array(labels: Any, like: PositionalArray) -> Any:
     """As one of ours: beside one of a device's own xarray would ask the device for its functions."""
-    there = on_device_of(labels, like)
+    there = beside(labels, like)
     return there if there is labels else positional(there)
 
 

@@ -25,10 +25,11 @@ from namedgrad.positional.functions import (
     sorting,
     spacing,
     statistics,
+    uncounted,
 )
 
 __all__ = [
     "applying", "calculus", "counting", "creation", "decompositions", "elementwise", "fitting", "fourier", "gathering",
     "histograms", "joining", "linalg", "plain", "polynomials", "products", "reductions", "runs", "sets", "shapes",
-    "sorting", "spacing", "statistics",
+    "sorting", "spacing", "statistics", "uncounted",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import divide, maximum, minimum, power
 from namedgrad.rules.indexing.block import write_block
 from namedgrad.rules.indexing.maps import index_names, with_names
-from namedgrad.rules.indexing.positions import as_positions, is_whole, read_all
+from namedgrad.rules.indexing.positions import as_positions, read_all, takes_all
 from namedgrad.rules.indexing.products import scatter_product
 from namedgrad.rules.indexing.reading import by_order
 from namedgrad.rules.indexing.writing import write_into
@@ -54,7 +54,7 @@ class At:
         for name in table:
             check(self.x, name, "at")
         agree((self.x, table))
-        table = {n: k for n, k in table.items() if not is_whole(k)}
+        table = {n: k for n, k in table.items() if not takes_all(k)}
         return At(self.x, read_all(self.x, table))
 
     def set(self, value: Any) -> DimArray:

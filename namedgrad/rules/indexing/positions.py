@@ -44,7 +44,7 @@ def _named(value: Any) -> Any:
     return value if held is None else held
 
 
-def is_whole(k: Any) -> bool:
+def takes_all(k: Any) -> bool:
     """Whether an indexer takes everything as it is."""
     return isinstance(k, slice) and k.start is None and k.stop is None and k.step in {None, 1}
 

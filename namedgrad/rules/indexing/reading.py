@@ -13,7 +13,7 @@ from namedgrad.axes import AxisError, Name, Names
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import check, existing, mapping, pick
 from namedgrad.rules.indexing.maps import gather, index_names
-from namedgrad.rules.indexing.positions import beside, is_whole, joined, named_index, read_all, wrapped
+from namedgrad.rules.indexing.positions import beside, joined, named_index, read_all, takes_all, wrapped
 from namedgrad.rules.movement.cuts import cut_out
 from namedgrad.rules.structure import relabel, reorder
 
@@ -175,4 +175,4 @@ def by_order(x: DimArray, key: tuple[Any, ...]) -> dict[Name, Any]:
     full = written_out(key, x.ndim)
     if any(k is None for k in full):
         raise AxisError("a new axis needs a name; use .expand_dims(name)")
-    return {n: k for n, k in zip(x.dims, full, strict=True) if not is_whole(k)}
+    return {n: k for n, k in zip(x.dims, full, strict=True) if not takes_all(k)}

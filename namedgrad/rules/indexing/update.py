@@ -11,13 +11,12 @@ from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.primitive import operation, sample
-from namedgrad.rules.dims import check, pick
+from namedgrad.rules.dims import check, pick, row_and_column
 from namedgrad.rules.indexing.at import At
 from namedgrad.rules.indexing.positions import beside, joined, named_index, wrapped
 from namedgrad.rules.indexing.reduce import spot
 from namedgrad.rules.indexing.writing import write_into
 from namedgrad.rules.movement import merge, slice_of, split
-from namedgrad.rules.movement.triangles import two_dims
 from namedgrad.rules.structure import relabel, reorder
 
 
@@ -230,7 +229,7 @@ def diagonal_scatter(x: DimArray, src: Any, dims: tuple[Name, Name], *, offset: 
     array([[1., 0.],
            [0., 2.]])
     """
-    row, column = two_dims(x, dims, "diagonal_scatter")
+    row, column = row_and_column(x, dims, "diagonal_scatter")
     v, along = constant(src), axes.local("scattered diagonal")
     v = relabel(v, {dim: along} if dim in v.names else {})
     if dim in x.names and dim not in (row, column):

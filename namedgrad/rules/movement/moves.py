@@ -13,11 +13,10 @@ from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.dims import mapping, pick
+from namedgrad.rules.dims import mapping, pick, row_and_column
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement.cuts import flip_axes, roll_axes, slice_of
 from namedgrad.rules.movement.padding import pad
-from namedgrad.rules.movement.triangles import two_dims
 from namedgrad.rules.structure import equal, missing, positions, relabel, reorder, subtract, where
 
 
@@ -183,7 +182,7 @@ def rot90(x: DimArray, dims: Sequence[Name], k: int = 1) -> DimArray:
     array([[2, 4],
            [1, 3]])
     """
-    first, second = two_dims(x, dims, "rot90")
+    first, second = row_and_column(x, dims, "rot90")
     if k % 4 == 0:
         return x
     if k % 4 == 2:

@@ -7,21 +7,13 @@ from typing import Any
 
 from namedgrad import axes
 from namedgrad.array import DimArray, extent, make
-from namedgrad.axes import AxisError, Name, Names
+from namedgrad.axes import Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Like, Map, like
 from namedgrad.primitive import LinearCore, Primitive, linear, operation, sample
-from namedgrad.rules.dims import check, new_name, pick_one, twin
+from namedgrad.rules.dims import new_name, pick_one, row_and_column, twin
 from namedgrad.rules.structure import relabel
 from namedgrad.trace import apply
-
-
-def two_dims(x: DimArray, dims: Sequence[Name], what: str) -> Names:
-    """Row and column dim."""
-    names = tuple(dims) if isinstance(dims, (tuple, list)) else ()
-    if len(names) != 2 or names[0] == names[1]:
-        raise AxisError(f"{what}: dims={dims!r} must be two different dims, of the rows and of the columns")
-    return tuple(check(x, n, what) for n in names)
 
 
 class _Diagonal(Primitive):
@@ -118,7 +110,7 @@ def tril(x: DimArray, dims: Sequence[Name], k: int = 0) -> DimArray:
     array([[1., 0.],
            [1., 1.]])
     """
-    return triangle(x, two_dims(x, dims, "tril"), lower=True, k=k)
+    return triangle(x, row_and_column(x, dims, "tril"), lower=True, k=k)
 
 
 @operation(sample("real(a,b)", dims=("a", "b")), sample("real(a,c,b)", dims=("b", "a"), k=1), sample("complex(i,j)", dims=("i", "j"), k=-1))
@@ -153,7 +145,7 @@ def triu(x: DimArray, dims: Sequence[Name], k: int = 0) -> DimArray:
     array([[1., 1.],
            [0., 1.]])
     """
-    return triangle(x, two_dims(x, dims, "triu"), lower=False, k=k)
+    return triangle(x, row_and_column(x, dims, "triu"), lower=False, k=k)
 
 
 @operation(sample("real(a,b)", dims=("a", "b")), sample("real(a,c,b)", dims=("b", "a"), offset=1), sample("complex(i,j)", dims=("i", "j"), offset=-1, new_dim="d"))
@@ -190,7 +182,7 @@ def diagonal(x: DimArray, dims: Sequence[Name], offset: int = 0, *, new_dim: Nam
     <DimArray (i: 2) float64>
     array([1., 4.])
     """
-    row, col = two_dims(x, dims, "diagonal")
+    row, col = row_and_column(x, dims, "diagonal")
     new = row if new_dim is None else new_dim
     if new not in (row, col):
         new_name(x, new, "diagonal")

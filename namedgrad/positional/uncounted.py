@@ -1,8 +1,10 @@
 """``x[mask]`` whose number of cells is left open: it differs from slice to slice, or depends on a value of another run.
 
-A selection holds all cells and the mask.  What is done to it is done to all cells, and where it ends, in a reduction or
-in a write under the same mask, those count for which the mask is true.  So ``y[y < 0] = -y[y < 0]`` and ``x[m].mean()``
-are what they are for one slice, and what would need the number of cells is refused.
+Uncounted cells are held as all cells and the mask.  What is done to them is done to all, and where it ends, in a
+reduction or in a write under the same mask, those count for which the mask is true.  So ``y[y < 0] = -y[y < 0]`` and
+``x[m].mean()`` are what they are for one slice, and what would need the number of cells is refused.
+
+They are not called chosen or selected, as those are that an index picks: their number is what sets them apart.
 """
 
 from __future__ import annotations
@@ -17,15 +19,26 @@ from namedgrad.array import DimArray, TraceError
 from namedgrad.ops import add_face, dispatch
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.positional.operands import unwrap
+from namedgrad.positional.protocol import declare_all
 from namedgrad.primitive import Operation
 from namedgrad.rules.reductions import all as all_of
-from namedgrad.rules.reductions import any as any_of
 from namedgrad.rules.structure import equal, reorder
 
 INSTEAD = "use np.where(mask, x, fill) or x * mask, which keep the shape"
+_ELEMENTWISE = {
+    np.clip, np.where, np.imag, np.angle, np.round, np.around, np.sinc, np.isclose, np.copy,
+    np.zeros_like, np.ones_like, np.full_like, np.empty_like,
+}  # fmt: skip
+_OUT_AT = {np.clip: 3, np.round: 2, np.around: 2}  # where they take out= by place
+_REDUCE: dict[Any, Any] = {
+    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
+    np.logical_and: np.all, np.logical_or: np.any,
+}  # fmt: skip
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # those declared in namedgrad.positional.functions.uncounted
+_CELL_BY_CELL = {"elementwise", "special", "complex"}  # families of our own
 
 
-class Selection(np.lib.mixins.NDArrayOperatorsMixin):
+class UncountedCells(np.lib.mixins.NDArrayOperatorsMixin):
     """The cells of an array for which a mask is true, in an unknown number, along one axis in front."""
 
     __slots__ = ("cells", "mask")
@@ -51,22 +64,22 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def size(self) -> Any:
         """How many cells each slice has."""
-        return _size(self)
+        return np.size(self)
 
-    def copy(self) -> Selection:
+    def copy(self) -> UncountedCells:
         """The same cells; what is written into one is not seen in the other."""
-        return Selection(self.cells, self.mask)
+        return UncountedCells(self.cells, self.mask)
 
-    def astype(self, dtype: Any, **options: Any) -> Selection:
+    def astype(self, dtype: Any, **options: Any) -> UncountedCells:
         """The cells in another dtype."""
         if options.pop("copy", True) is False and self.dtype == np.dtype(dtype):
             return self
-        return Selection(self.cells.astype(dtype, **options), self.mask)
+        return UncountedCells(self.cells.astype(dtype, **options), self.mask)
 
-    def __getitem__(self, key: Any) -> Selection:
-        if isinstance(key, Selection) and key.dtype.kind == "b" and key.ndim == 1:
+    def __getitem__(self, key: Any) -> UncountedCells:
+        if isinstance(key, UncountedCells) and key.dtype.kind == "b" and key.ndim == 1:
             if same_mask(self.mask._x, key.mask._x):
-                return Selection(self.cells, np.logical_and(self.mask, key.cells))
+                return UncountedCells(self.cells, np.logical_and(self.mask, key.cells))
             raise self.refused("a mask of other cells")
         if key is Ellipsis or (isinstance(key, slice) and key == slice(None)):
             return self
@@ -99,17 +112,17 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
 
     __int__ = __index__ = __complex__ = __float__
 
-    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Selection:
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> UncountedCells:
         """As :func:`numpy.clip`, of which either bound may be left away."""
         return np.clip(self, min, max, out)
 
     @property
-    def real(self) -> Selection:
+    def real(self) -> UncountedCells:
         """The real parts."""
         return np.real(self)
 
     @property
-    def imag(self) -> Selection:
+    def imag(self) -> UncountedCells:
         """The imaginary parts."""
         return np.imag(self)
 
@@ -137,8 +150,8 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
         if func in _ELEMENTWISE:
             at = _OUT_AT.get(func, len(args))
             return self.done(func, *args[:at], **kwargs, **({"out": args[at]} if at < len(args) else {}))
-        if func in _FUNCTIONS and isinstance(args[0], Selection):
-            return _FUNCTIONS[func](*args, **kwargs)
+        if isinstance(args[0], UncountedCells) and (known := _known(func)):
+            return known(*args, **kwargs)
         raise self.refused(f"np.{func.__name__}")
 
     # ---------------------------------------------------------------- what operations are made of
@@ -152,17 +165,17 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
         with np.errstate(all="ignore"):
             found = func(*met, **options)
         if isinstance(found, tuple):
-            return tuple(Selection(f, self.mask) for f in found)
+            return tuple(UncountedCells(f, self.mask) for f in found)
         if out is None:
-            return Selection(found, self.mask)
-        if not isinstance(out, Selection):
+            return UncountedCells(found, self.mask)
+        if not isinstance(out, UncountedCells):
             raise self.refused("out=")
         out.beside(self)
         if not np.can_cast(found.dtype, out.dtype, "same_kind"):
             raise TypeError(f"the result of {func.__name__} is {found.dtype}, which cells of {out.dtype} cannot hold")
         return out.hold(found)
 
-    def hold(self, cells: Any) -> Selection:
+    def hold(self, cells: Any) -> UncountedCells:
         """Other cells in place of these, as they are written into them."""
         if cells.shape != self.cells.shape:
             raise ValueError(f"cells of shape {cells.shape} do not fit into those of shape {self.cells.shape}")
@@ -171,7 +184,7 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
 
     def beside(self, value: Any) -> Any:
         """An operand as it stands beside all cells: cells of the same choice, or what is one for all of them."""
-        if isinstance(value, Selection):
+        if isinstance(value, UncountedCells):
             if value.ndim != self.ndim or not same_mask(self.mask._x, value.mask._x):
                 raise self.refused("what meets cells of another choice")
             return value.cells
@@ -220,17 +233,17 @@ def same_mask(a: DimArray, b: DimArray) -> bool:
 # ------------------------------------------------------------------------------------------------ p[mask]
 
 
-def selection(p: PositionalArray, key: Any) -> Selection | None:
+def uncounted(p: PositionalArray, key: Any) -> UncountedCells | None:
     """``p[key]`` for an array of truth values over the leading axes that are left, behind positions."""
     p, mask = _leading(p, key)  # both may be written into later
-    return None if mask is None else Selection(wrap(p._x, p.kin), wrap(mask._x))
+    return None if mask is None else UncountedCells(wrap(p._x, p.kin), wrap(mask._x))
 
 
-def write_selection(p: PositionalArray, key: Any, value: Selection) -> None:
-    """``p[key] = value`` where the key is the mask of the selection."""
+def write_uncounted(p: PositionalArray, key: Any, value: UncountedCells) -> None:
+    """``p[key] = value`` where the key is the mask of the cells."""
     if isinstance(key, PositionalArray) and not key.ndim:  # one truth value, which adds an axis
         spread = p[None].copy()
-        write_selection(spread, key[None], value)
+        write_uncounted(spread, key[None], value)
         p[...] = spread[0]
         return
     p, mask = _leading(p, key)
@@ -238,7 +251,7 @@ def write_selection(p: PositionalArray, key: Any, value: Selection) -> None:
         raise value.refused("a write elsewhere")
     if value.ndim != p.ndim - mask.ndim + 1 or np.broadcast_shapes(value.cells.shape, p.shape) != p.shape:
         raise ValueError(f"cells of shape {value.cells.shape} do not fit into those of shape {p.shape}")
-    p[...] = np.where(Selection(p, mask).counted(), value.cells, p)
+    p[...] = np.where(UncountedCells(p, mask).counted(), value.cells, p)
 
 
 def _leading(p: PositionalArray, key: Any) -> tuple[PositionalArray, PositionalArray | None]:
@@ -261,149 +274,30 @@ def _leading(p: PositionalArray, key: Any) -> tuple[PositionalArray, PositionalA
 # ------------------------------------------------------------------------------------------------ functions
 
 
-def _over(func: Any) -> Callable[..., Any]:
-    """A reduction that takes the mask as ``where=``."""
-
-    def function(v: Selection, axis: Any = None, *args: Any, where: Any = True, **options: Any) -> Any:
-        if options.get("keepdims") and v.mask.ndim > 1:
-            raise v.refused("keepdims=")
-        of = v.counted() if where is True else np.logical_and(v.counted(), v.beside(where))
-        return func(v.cells, v.axes_of(axis, f"np.{func.__name__}"), *args, where=of, **options)
-
-    return function
+def _known(func: Any) -> Callable[..., Any] | None:
+    declare_all()
+    return FUNCTIONS.get(func)
 
 
-def _extreme(func: Any, end: str) -> Callable[..., Any]:
-    """An extreme, which of no cells is an error where that may be seen, else NaN."""
-    over = _over(func)
-
-    def function(v: Selection, axis: Any = None, **options: Any) -> Any:
-        if "initial" in options or "where" in options:
-            return over(v, axis, **options)
-        some = all_of(any_of(v.mask._x).devectorize())
-        looked = backends.may_look(some.raw)
-        if looked and not some:
-            raise ValueError(f"np.{func.__name__}: in one of the slices the mask chooses no cells; give initial=")
-        if v.dtype.kind not in ("biuf" if looked else "f"):
-            raise v.refused(f"np.{func.__name__} of {v.dtype} without initial=")
-        found = over(v, axis, initial=_outermost(v.dtype, end), **options)
-        return found if looked else np.where(np.any(v.mask), found, np.nan)
-
-    return function
-
-
-def _outermost(dtype: np.dtype[Any], end: str) -> Any:
-    """The number of a dtype that no cell lies beyond, at the end ``"min"`` or ``"max"``."""
-    if dtype.kind == "f":
-        return np.inf if end == "max" else -np.inf
-    return end == "max" if dtype.kind == "b" else getattr(np.iinfo(dtype), end)
-
-
-def _quantile(func: Any, of_others: Any) -> Callable[..., Any]:
-    """A quantile by its like that leaves NaN out, which those cells get that are not chosen."""
-
-    def function(v: Selection, q: Any, axis: Any = None, **options: Any) -> Any:
-        return _others(v, f"np.{func.__name__}", axis, lambda a, axis: of_others(a, q, axis=axis, **options))
-
-    return function
-
-
-def _median(v: Selection, axis: Any = None, **options: Any) -> Any:
-    return _others(v, "np.median", axis, lambda a, axis: np.nanmedian(a, axis, **options))
-
-
-def _others(v: Selection, what: str, axis: Any, of_others: Callable[[Any, Any], Any]) -> Any:
-    axis = v.axes_of(axis, what)
-    missing = np.any(np.isnan(v.cells), axis=axis, where=v.counted())
-    return np.where(missing, np.nan, of_others(v.filled(np.nan), axis))
-
-
-def _product(func: Any) -> Callable[..., Any]:
-    """A product that sums over the cells of two selections, or over what each cell of one has."""
-
-    def function(v: Selection, w: Any) -> Any:
-        if isinstance(w, Selection):
-            if v.ndim == w.ndim == 1:
-                return np.sum(v * w)
-        elif not np.ndim(w):
-            return v.done(func, v, w)
-        elif v.ndim > 1 and np.ndim(w) < 3:
-            return Selection(func(v.filled(0), w), v.mask)
-        raise v.refused(f"np.{func.__name__}")
-
-    return function
-
-
-def _vdot(v: Selection, w: Any) -> Any:
-    if not isinstance(w, Selection):
-        raise v.refused("np.vdot")
-    return np.sum(np.conj(v) * w)
-
-
-def _average(v: Any, axis: Any = None, weights: Any = None, returned: bool = False, **options: Any) -> Any:
-    weights = (1.0 if weights is None else weights) * np.ones_like(v)
-    total = np.sum(weights, axis, **options)
-    found = np.sum(v * weights, axis, **options) / total
-    return (found, total) if returned else found
-
-
-def _size(v: Selection, axis: Any = None) -> Any:
-    return np.sum(v.counted() if v.axes_of(axis, "np.size") is None else v.mask)
-
-
-def _nan_to_num(v: Selection, copy: bool = True, **options: Any) -> Any:
-    return v.done(np.nan_to_num, v, **options, out=None if copy else v)
-
-
-_ELEMENTWISE = {
-    np.clip, np.where, np.imag, np.angle, np.round, np.around, np.sinc, np.isclose, np.copy,
-    np.zeros_like, np.ones_like, np.full_like, np.empty_like,
-}  # fmt: skip
-_OUT_AT = {np.clip: 3, np.round: 2, np.around: 2}  # where they take out= by place
-_FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.sum: _over(np.sum), np.prod: _over(np.prod), np.mean: _over(np.mean), np.var: _over(np.var),
-    np.std: _over(np.std), np.any: _over(np.any), np.all: _over(np.all), np.nansum: _over(np.nansum),
-    np.nanmean: _over(np.nanmean),
-    np.max: _extreme(np.max, "min"), np.min: _extreme(np.min, "max"),
-    np.amax: _extreme(np.max, "min"), np.amin: _extreme(np.min, "max"),
-    np.ptp: lambda v, axis=None: np.max(v, axis) - np.min(v, axis),
-    np.median: _median, np.quantile: _quantile(np.quantile, np.nanquantile),
-    np.percentile: _quantile(np.percentile, np.nanpercentile),
-    np.count_nonzero: lambda v, axis=None, **options: np.sum(v != 0, axis, **options),
-    np.average: _average, np.dot: _product(np.dot), np.inner: _product(np.inner), np.matmul: _product(np.matmul),
-    np.vdot: _vdot, np.nan_to_num: _nan_to_num,
-    np.real: lambda v: v.done(np.real, v) if v.dtype.kind == "c" else v,  # a view, as NumPy's
-    np.size: _size, np.ndim: lambda v: v.ndim,
-}  # fmt: skip
-_REDUCE: dict[Any, Any] = {
-    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
-    np.logical_and: np.all, np.logical_or: np.any,
-}  # fmt: skip
-
-
-_CELL_BY_CELL = {"elementwise", "special", "complex"}
-
-
-def on_selection(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def on_uncounted(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Functions of namedgrad: what they do to each cell, or as NumPy's of the same name."""
-    v = next(a for a in (*args, *kwargs.values()) if isinstance(a, Selection))
+    v = next(a for a in (*args, *kwargs.values()) if isinstance(a, UncountedCells))
     if op.family in _CELL_BY_CELL:
         return v.done(lambda *a, **k: dispatch(op, a, k), *args, **kwargs)
-    known = _FUNCTIONS.get(getattr(np, op.name, None))
-    if known is not None and args[0] is v and not kwargs:
+    if args[0] is v and not kwargs and (known := _known(getattr(np, op.name, None))):
         return known(*args)
     raise v.refused(op.name)
 
 
-add_face(lambda x: isinstance(x, Selection), on_selection, first=True)
+add_face(lambda x: isinstance(x, UncountedCells), on_uncounted, first=True)
 
 
 def _method(func: Any) -> Callable[..., Any]:
-    def method(self: Selection, *args: Any, **kwargs: Any) -> Any:
+    def method(self: UncountedCells, *args: Any, **kwargs: Any) -> Any:
         return func(self, *args, **kwargs)
 
     return method
 
 
 for _name in ("sum", "prod", "mean", "var", "std", "any", "all", "max", "min", "round", "dot", "conj", "conjugate"):
-    setattr(Selection, _name, _method(getattr(np, _name)))
+    setattr(UncountedCells, _name, _method(getattr(np, _name)))
