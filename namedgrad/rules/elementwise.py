@@ -391,16 +391,20 @@ def _slope_in_divisor(y: DimArray, z: DimArray) -> DimArray | Pair:
     meets, joins = lambda g, z: minus_share(g, y, z), lambda t, u: quotient_tangent(t, u, y, z)
     if y.level is None and y.names == z.names and _is_late(z):
         return late(z, lambda z: _minus_quotient(y, z), meets, joins)
-    part, inner = _minus_quotient(c(1.0), _as_precise(z, y)), innermost(z)
-    if not (backends.may_look(inner.raw) and known_finite(z) and known_finite(part)):
-        part, y = _in_one_part(y, z, part, logical_and(structure.isfinite(inner), structure.isfinite(innermost(part))))
+    part = _minus_quotient(c(1.0), _as_precise(z, y))
+    if not (backends.may_look(innermost(z).raw) and known_finite(z) and known_finite(part)):
+        part, y = _in_one_part(y, z, part)
     return Pair(y, part) if len(z.names) < len(y.names) else Pair(part, y)
 
 
-def _in_one_part(y: DimArray, z: DimArray, part: DimArray, split: DimArray) -> tuple[DimArray, DimArray]:
-    """The parts where they may be ``split``: 0 times NaN is 0, so a divisor that is infinite is met by one alone."""
-    first = structure.if_likely(split, lambda: part, lambda: where(split, part, c(1.0)))
-    return first, structure.if_likely(split, lambda: y, lambda: where(split, y, _minus_quotient(y, z)))
+def _in_one_part(y: DimArray, z: DimArray, part: DimArray) -> tuple[DimArray, DimArray]:
+    """The parts where they may be two: 0 times NaN is 0, so a divisor that is 0 or infinite is met by one alone."""
+    finite = structure.isfinite(innermost(z))
+    two = logical_and(finite, structure.nonzero(innermost(z)))
+    # a program looks whether both are finite, which takes no masks
+    bet = logical_and(finite, structure.isfinite(innermost(part))) if backends.is_recording() else two
+    first = structure.if_likely(bet, lambda: part, lambda: where(two, part, c(1.0)))
+    return first, structure.if_likely(bet, lambda: y, lambda: where(two, y, _minus_quotient(y, z)))
 
 
 def _minus_quotient(x: DimArray, y: DimArray) -> DimArray:
