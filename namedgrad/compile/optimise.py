@@ -345,8 +345,7 @@ class _Simplify:
     def finite(self, value: Any, bet: int) -> frozenset[Check] | None:
         """What makes sure that a value is finite, a mask true; None if it is a constant that is not."""
         if type(value) is not Var:
-            known = np.asarray(_value(value))
-            return _NO_CHECKS if (known.all() if known.dtype == bool else NUMPY.isfinite_all(known)) else None
+            return _NO_CHECKS if holds(_value(value)) else None
         check = Check(value, bet)
         if check not in self.tests:
             self.tests[check] = Test(check, value)
@@ -390,6 +389,12 @@ class _Simplify:
                 if np.broadcast_shapes(*shapes) == out.shape:
                     args = rest
         return args
+
+
+def holds(value: Any) -> bool:
+    """Whether a mask is true everywhere, another value finite."""
+    known = np.asarray(value)
+    return bool(known.all()) if known.dtype == bool else NUMPY.isfinite_all(known)
 
 
 def _value(x: Any) -> Any:

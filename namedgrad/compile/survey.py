@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from namedgrad import backends
-from namedgrad.backends import NUMPY
-from namedgrad.compile.optimise import BETS, GUARD
+from namedgrad.compile.optimise import BETS, GUARD, holds
 from namedgrad.compile.record import Step, Var, variables
 
 
@@ -37,7 +34,7 @@ def lost_by(
     values = _Values(looks, zip(inputs, raws, strict=True))
     lost = set[int]()
     for at, (step, bet, used, runs) in enumerate(looks):
-        if bet is not None and not _holds(values.read(step.args[0])):
+        if bet is not None and not holds(values.read(step.args[0])):
             lost.add(bet)
         if runs:
             out = step.function(*values.read(step.args), **{k: values.read(v) for k, v in step.kwargs.items()})
@@ -61,12 +58,6 @@ def _looks(steps: Sequence[Step], results: Iterable[Any]) -> list[_Look]:
             asked.update(used)
             found.append(_Look(step, bet, used, runs))
     return found[::-1]
-
-
-def _holds(value: Any) -> bool:
-    """Whether a mask is true everywhere, another value finite."""
-    known = np.asarray(value)
-    return bool(known.all()) if known.dtype == bool else NUMPY.isfinite_all(known)
 
 
 class _Values:

@@ -33,9 +33,13 @@ def quotients(x: ng.DimArray, *divisors: ng.DimArray) -> ng.DimArray:
     return total.sum()
 
 
+def twelve_divisors() -> list[np.ndarray]:
+    return [np.array([1.0, 2.0, 3.0]) * k for k in range(1, 13)]
+
+
 def test_divisors_that_are_0_do_not_take_a_plan_each(plans: list[frozenset[int]]) -> None:
     """Each lost a bet of its own, one in every run."""
-    divisors = [np.array([1.0, 2.0, 3.0]) * k for k in range(1, 13)]
+    divisors = twelve_divisors()
     slopes = ng.compile(ng.grad(quotients, wrt=tuple(range(13))))
     slopes(*(ng.DimArray(y, ("a",)) for y in (X, *divisors)))
     assert plans == [frozenset()]
@@ -53,7 +57,7 @@ def test_divisors_that_are_0_do_not_take_a_plan_each(plans: list[frozenset[int]]
 
 def test_what_holds_stays_a_bet(plans: list[frozenset[int]]) -> None:
     """Only the bets that inputs lose are given up."""
-    divisors = [np.array([1.0, 2.0, 3.0]) * k for k in range(1, 13)]
+    divisors = twelve_divisors()
     divisors[2][1] = divisors[5][0] = divisors[7][2] = 0
     slopes = ng.compile(ng.grad(quotients, wrt=tuple(range(13))))
     slopes(*(ng.DimArray(y, ("a",)) for y in (X, *divisors)))
@@ -72,12 +76,12 @@ def test_inputs_of_every_kind_are_surveyed(plans: list[frozenset[int]]) -> None:
 
     w = np.array([0j, 2 + 0j])
     x = np.array([1.0, 2.0, 3.0, 4.0])
-    found = ng.compile(ng.grad(f))(ng.DimArray(x, ("a",)), 3.0, ng.DimArray(w, ("a",)))
-    np.testing.assert_allclose(found.data, [0, 3 / 2 / 4 + 1 / 12, 0, 1 / 6], rtol=1e-14)
-
-
-def twelve_divisors() -> list[np.ndarray]:
-    return [np.array([1.0, 2.0, 3.0]) * k for k in range(1, 13)]
+    arguments = ng.DimArray(x, ("a",)), 3.0, ng.DimArray(w, ("a",))
+    in_x, in_k, in_w = ng.compile(ng.grad(f, wrt=(0, 1, 2)))(*arguments)
+    assert len(plans[-1]) > 2  # what two runs had found by themselves
+    np.testing.assert_allclose(in_x.data, [0, 3 / 2 / 4 + 1 / 12, 0, 1 / 6], rtol=1e-14)
+    np.testing.assert_allclose(in_k, 1 / 4 - (2 / 4 + 4 / 2) / 9, rtol=1e-13)
+    np.testing.assert_allclose(in_w.data, [0, -2 / 2**2 * 3 / 4], rtol=1e-14)
 
 
 def test_a_call_that_serves_nothing_does_not_fail() -> None:
