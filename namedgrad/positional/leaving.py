@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType, FunctionType
 
 from namedgrad.primitive import OPERATIONS
-from namedgrad.transforms.calls import DECORATORS, is_library
+from namedgrad.transforms.calls import DECORATORS, PACKAGES, is_library
 
 _OURS = str(Path(__file__).parent.parent)
 _BETWEEN = {"namedgrad.xarray.seams", "namedgrad.xarray.substitutes"}  # their functions stand around xarray's own
@@ -56,7 +56,6 @@ INSTEAD_OF_MODULES = {
     ),
     "pandas.": ".to_numpy() of what is pandas', and NumPy's functions",
 }
-_KNOWN = {"numpy", "scipy", "pandas", "xarray"}  # other packages are programs like the user's own
 _APPLIES = ("apply_ufunc", "reduce", "map_blocks")  # functions of xarray that call one of the user's
 _SCIPY = {  # under another name here; "": what has the name here is something else
     "Akima1DInterpolator": "interp", "CubicSpline": "interp", "PchipInterpolator": "interp", "interp1d": "interp",
@@ -153,7 +152,7 @@ def explained(what: str, instead: str) -> tuple[str, str]:
     name = by.rpartition(".")[2].removesuffix("()")
     if by.startswith((".to_", ".plot", "matplotlib")):
         return by, f"has_aux=True to return the array and do this outside of the function, or {_CONSTANT}"
-    if module.partition(".")[0] not in _KNOWN:
+    if module.partition(".")[0] not in PACKAGES:
         return f"{by}, by {what},", f"{instead}, or {_CONSTANT}"
     return f"{by}, which computes with plain NumPy arrays,", f"{_own(by, name, module)}, or {_CONSTANT}"
 

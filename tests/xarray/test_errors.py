@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 import traceback
 
 import numpy as np
@@ -80,6 +82,51 @@ def test_an_error_below_names_the_users_line():
         with pytest.raises(ValueError, match="level") as caught:
             transform(loss)(field())
         assert len(caught.value.__notes__) == 1
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """An installed package with programs that use arrays."""
+    place = tmp_path / "site-packages"
+    place.mkdir()
+    (place / "scores_of_somebody.py").write_text(
+        "import numpy as np\n"
+        "def ranked(x):\n    return _ranks(x.data)\n\n"
+        "def _ranks(x):\n    return np.asarray(x)  # here\n\n"
+        "def kept(x):\n"
+        "    try:\n        return np.asarray(x)\n"
+        "    except TypeError as error:\n        raise KeyError('nothing to keep') from error\n"
+    )
+    monkeypatch.syspath_prepend(place)
+    yield importlib.import_module("scores_of_somebody")
+    del sys.modules["scores_of_somebody"]
+
+
+def test_what_left_in_a_package_names_its_line_too(package):
+    with pytest.raises(ng.TraceError, match=r"^scores_of_somebody\.ranked\(\)") as caught:
+        field().grad(lambda x: package.ranked(x).sum())
+    (note,) = caught.value.__notes__
+    users, theirs = note.split("\nthere, ")
+    assert __file__ in users
+    assert "in <lambda>, by ranked" in users
+    assert f'{package.__file__}", line 6, in _ranks' in theirs
+    assert theirs.endswith("return np.asarray(x)  # here")
+
+
+def test_what_left_is_told_where_a_package_made_something_else_of_it(package):
+    with pytest.raises(ng.TraceError, match=r"^scores_of_somebody\.kept\(\)"):
+        field().grad(lambda x: package.kept(x.data).sum())
+
+
+def test_an_error_that_the_user_makes_of_a_refusal_is_theirs():
+    def loss(x):
+        try:
+            return float(x.sum())
+        except TypeError as error:
+            raise KeyError("mine") from error
+
+    with pytest.raises(KeyError, match="mine"):
+        field().grad(loss)
 
 
 def test_the_users_own_error_stays_as_it_is():
