@@ -32,7 +32,7 @@ from namedgrad.primitive import OPERATIONS
 from namedgrad.rules import structure
 
 UFUNCS: dict[Any, Callable[..., Any]] = {}  #: ufuncs that are made of several operations
-GUFUNCS: dict[str, Callable[..., Any]] = {}  #: generalised ufuncs of other packages, by name
+OTHERS: dict[str, Callable[..., Any]] = {}  #: ufuncs of other packages whose operands are not those of an operation
 REDUCERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``reduce`` is
 SCANNERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``accumulate`` is
 WRITERS: dict[Any, str] = {}  #: ufunc -> the update of ``.at[...]`` that its ``at`` is
@@ -129,15 +129,12 @@ def _write_all(ufunc: Any, out: Sequence[Any], result: Any) -> Any:
 
 
 def _outside(ufunc: Any, kind: Any, inputs: Any, out: Any, kwargs: Any) -> Any:
-    if ufunc.signature is not None and ufunc.__name__ in GUFUNCS and out is None:
-        return GUFUNCS[ufunc.__name__](*inputs, **kwargs)
+    if ufunc.__name__ in OTHERS and out is None:
+        return OTHERS[ufunc.__name__](*inputs, **kwargs)
     arrays = positional_in((*inputs, *(out or ())))
     if out is None and not any(a._x.level is not None or a._x.hidden for a in arrays) and not backends.is_recording():
         offered(ufunc, arrays, f"the ufunc {ufunc.__name__!r}")
         return rewrapped(ufunc(*bare(inputs), **bare(kwargs)), kind)
-    own = ufunc.__name__.removeprefix("_")  # which SciPy calls for the user
-    if own in OPERATIONS and own != ufunc.__name__:
-        raise TraceError(f"scipy.special.{own}() takes plain arrays only; use ng.{own}(...), with the same arguments")
     raise TraceError(
         f"the ufunc {ufunc.__name__!r} has no rule for arrays that are being differentiated or vectorized; write it "
         "with functions that have one, give it one with ng.custom_pullback, or use ng.stop_gradient(x)"

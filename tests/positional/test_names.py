@@ -123,6 +123,17 @@ def test_scipy_ufuncs_of_the_same_meaning() -> None:
     np.testing.assert_allclose(ng.grad(lambda x: np.sum(scipy.special.log1p(x)))(X), 1 / (1 + X))
 
 
+@pytest.mark.parametrize("k", [0, -1, [[0], [-1], [2]]])
+def test_branches_of_lambertw(k: Any) -> None:
+    x = np.array([-0.3, -0.1])
+    w = scipy.special.lambertw(x, k)
+    p = ng.positional(x)
+    np.testing.assert_allclose(scipy.special.lambertw(p, k).data, w, rtol=1e-14)
+    c = np.random.default_rng(0).normal(size=w.shape)
+    found = ng.grad(lambda x: np.sum(c * np.real(scipy.special.lambertw(x, k))))(x)
+    np.testing.assert_allclose(found, (c * (w / (x * (1 + w))).real).reshape(-1, 2).sum(0))
+
+
 def test_ufuncs_of_the_same_name_are_not_mistaken() -> None:
     impostor = np.frompyfunc(lambda v: v, 1, 1)
     with pytest.raises(ng.TraceError, match="no rule"):
