@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType, FunctionType
 
 from namedgrad.primitive import OPERATIONS
-from namedgrad.transforms.calls import DECORATORS, PACKAGES, is_library
+from namedgrad.transforms.calls import DECORATORS, PACKAGES, is_below
 
 _OURS = str(Path(__file__).parent.parent)
 _BETWEEN = {"namedgrad.xarray.seams", "namedgrad.xarray.substitutes"}  # their functions stand around xarray's own
@@ -73,7 +73,7 @@ def called() -> tuple[str, str] | None:
     """The function of another library that the user called, and its module; None if they asked the array itself."""
     frame: FrameType | None = sys._getframe(1)
     theirs: list[FrameType] = []
-    while frame is not None and is_library(frame.f_code.co_filename):
+    while frame is not None and is_below(frame):
         if not frame.f_code.co_filename.startswith(_OURS):
             theirs.append(frame)
         elif theirs and frame.f_globals.get("__name__") not in _BETWEEN:
@@ -130,7 +130,8 @@ def _text(name: str, qualified: str, module: str) -> str:
         name = qualified = qualified.split(".")[-2]
     if module.startswith("numpy."):
         return _of_numpy(name, module)
-    return f".{name}()" if "." in qualified else f"{_public(module)}.{name}()"
+    place = _public(module) + "." if module else ""  # a library generated it
+    return f".{name}()" if "." in qualified else f"{place}{name}()"
 
 
 def _of_numpy(name: str, module: str) -> str:

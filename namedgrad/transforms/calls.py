@@ -84,6 +84,11 @@ def _is_installed(file: str) -> bool:
     return any(place in file.replace("\\", "/") for place in ELSEWHERE)
 
 
+def is_below(frame: FrameType) -> bool:
+    """Whether a frame is not of the user's own code: of a library, or of code that one generated for a decorator."""
+    return "__name__" not in frame.f_globals or is_library(frame.f_code.co_filename)
+
+
 def _is_of_program(frame: FrameType) -> bool:
     """Whether a frame is one of an installed package that uses arrays, as the user's own program does."""
     package = frame.f_globals.get("__name__", "").partition(".")[0]
@@ -103,7 +108,7 @@ def _point(error: BaseException, tb: TracebackType | None) -> None:
     """Note the user's line, the last one outside of libraries, on an error from below it, and a package's own line."""
     last = below = None
     while tb is not None:
-        if not is_library(tb.tb_frame.f_code.co_filename):
+        if not is_below(tb.tb_frame):
             last, below = tb, None
         elif _is_of_program(tb.tb_frame):
             below = tb

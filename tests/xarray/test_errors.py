@@ -93,6 +93,9 @@ def package(tmp_path, monkeypatch):
         "import numpy as np\n"
         "def ranked(x):\n    return _ranks(x.data)\n\n"
         "def _ranks(x):\n    return np.asarray(x)  # here\n\n"
+        "made = {'ranked': ranked}\n"
+        "exec('def decorated(x): return ranked(x)', made)\n\n"
+        "decorated = made['decorated']\n"
         "def kept(x):\n"
         "    try:\n        return np.asarray(x)\n"
         "    except TypeError as error:\n        raise KeyError('nothing to keep') from error\n"
@@ -111,6 +114,13 @@ def test_what_left_in_a_package_names_its_line_too(package):
     assert "in <lambda>, by ranked" in users
     assert f'{package.__file__}", line 6, in _ranks' in theirs
     assert theirs.endswith("return np.asarray(x)  # here")
+
+
+def test_code_that_a_package_generates_is_not_the_users(package):
+    with pytest.raises(ng.TraceError, match=r"^decorated\(\)") as caught:
+        field().grad(lambda x: package.decorated(x).sum())
+    assert __file__ in caught.value.__notes__[0]
+    assert "in <lambda>, by decorated" in caught.value.__notes__[0]
 
 
 def test_what_left_is_told_where_a_package_made_something_else_of_it(package):
