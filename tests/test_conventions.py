@@ -495,7 +495,7 @@ LOOPS = {
     "made in scan": (lambda x: ng.scan(lambda s, t: (s, np.linalg.norm(s) * t), x, np.array([2.0, 1.0]), 0)[1] @ ng.scan(lambda s, t: (s, np.linalg.norm(s) * t), x, np.array([2.0, 1.0]), 0)[1], 10),
     "cond": (lambda x: ng.cond(x[0] < 1, np.cos, np.sin, np.linalg.norm(x)), -1),
     "a long way": (lambda x: np.cos(functools.reduce(lambda r, _: r + 0.5, range(2000), np.linalg.norm(x)) - 1000), -1),
-    "moved again and again": (lambda x: np.sum(functools.reduce(lambda r, _: np.roll(r, 1), range(2000), np.linalg.norm(x[None], axis=1)) ** 2), 2),
+    "moved again and again": (lambda x: np.sum(functools.reduce(lambda r, _: np.roll(r, 1), range(1100), np.linalg.norm(x[None], axis=1)) ** 2), 2),
     "real parts again and again": (lambda x: functools.reduce(lambda r, _: np.real(r * (1 + 1j)), range(1000), np.linalg.norm(x)) ** 2, 2),
     "twice from what is used often": (lambda x: _used_often(x) * _used_often(x), 2),
 }

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
-from tests.support.memory import taken
+from tests.support.memory import collected, taken
 from tests.support.oracles import moved, richardson
 from tests.support.transforms import TRANSFORMS, scalar
 
@@ -177,7 +177,7 @@ def test_powers_by_repeated_squaring_take_linear_time() -> None:
 @pytest.fixture
 def without_collector() -> Iterator[None]:
     for _ in range(3):  # what has a finalizer may leave more
-        gc.collect()
+        collected()
     gc.disable()
     try:
         yield

@@ -198,11 +198,11 @@ class _Simplify:
         if type(value) is Var:
             return self.known.get(value, value)
         if type(value) in (tuple, list) and variables(value):
-            return type(value)(self.resolve(v) for v in value)
+            return type(value)([self.resolve(v) for v in value])
         return value
 
     def add(self, number: int, step: Step) -> None:
-        args, (out, *_) = self.resolve(step.args), step.outs
+        args, out = self.resolve(step.args) if step.used else step.args, step.outs[0]
         at = self.counting(step.function, args)
         used = step.used if at is None else variables([step.args[i] for i in at])
         needs = _NO_CHECKS.union(*[self.needs[v] for v in used if v in self.needs])
@@ -249,8 +249,9 @@ class _Simplify:
             needs |= self.behind[inner]
         if isinstance(call.function, np.ufunc) and not call.kwargs:
             args = self.narrowed(call.args, out)
-            passed = [a for a, b in zip(call.args, args, strict=True) if a is not b]
-            needs, call = needs.union(*(self.behind[a] for a in passed)), call._replace(args=args)
+            if args is not call.args:
+                passed = [a for a, b in zip(call.args, args, strict=True) if a is not b]
+                needs, call = needs.union(*(self.behind[a] for a in passed)), call._replace(args=args)
         elif call.function == NUMPY.broadcast_to and type(call.args[0]) is Var:
             self.narrow[out], self.behind[out] = call.args[0], needs
         self.append(Line(step, call, _used(call), needs))
@@ -267,19 +268,20 @@ class _Simplify:
         if function == NUMPY.where and type(args[0]) is Constant:
             return (0, 1) if is_all(args[0], True) else (0, 2) if is_all(args[0], False) else None
         gone = self.gone(args)
-        if any(gone) and is_nothing(Call(function, tuple(args), {}), gone):  # by an earlier mask, if it is one again
+        if gone and is_nothing(Call(function, tuple(args), {}), gone):  # by an earlier mask, if it is one again
             both = function == NUMPY.where  # the other one is 0
             return [i for i, g in enumerate(gone) if g or (both and i)]
         return (0,) if function == NUMPY.select and is_all(args[0], False) else None
 
     def gone(self, args: Sequence[Any]) -> list[bool]:
-        """Which operands are masked everywhere."""
-        return [type(a) is Constant and id(a.value) in self.nothing for a in args]
+        """Which operands are masked everywhere; empty if none is."""
+        found = [type(a) is Constant and id(a.value) in self.nothing for a in args] if self.nothing else []
+        return found if True in found else []
 
     def beside_nothing(self, call: Call, out: Var) -> Any:
         """The result if an operand is masked everywhere: whatever that is multiplied with counts for nothing."""
         gone = self.gone(call.args)
-        if not any(gone):
+        if not gone:
             return None
         if is_nothing(call, gone):
             made = Constant(np.broadcast_to(np.zeros((), out.dtype), out.shape))
@@ -363,7 +365,7 @@ class _Simplify:
     def fold(self, step: Step, call: Call, needs: frozenset[Check]) -> bool:
         """Compute a constant now; False if it is too large to keep."""
         masked = call.function == NUMPY.select and is_all(call.args[0], False)
-        masked = masked or any(self.gone(call.args))
+        masked = masked or bool(self.gone(call.args))
         key = object() if masked else identity(tuple(call))  # zeros that count for nothing are no other zeros
         values = self.folded.get(key, ())
         if not values:

@@ -110,6 +110,8 @@ def operand(call: Call, out: Var, made: Mapping[Var, Call], *, trusting: bool) -
 
 def is_all(x: Any, what: float) -> bool:
     """Whether a constant or literal has one value everywhere."""
+    if type(x) is Var:
+        return False
     value = one_value(x)
     if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "mM":  # has a unit, and no number equals it
         return False

@@ -65,7 +65,7 @@ class Flow(NamedTuple):
                 generator = np.zeros((q + 1, q + 1))
                 generator[:q, :q], generator[:q, q] = self.weights[1 : 1 + q].T, self.weights[0]
                 times, where = np.unique(time, return_inverse=True)
-                matrices = np.array([scipy.linalg.expm(generator * t) for t in times])[where]
+                matrices = scipy.linalg.expm(generator * times[:, None, None])[where]
                 return np.einsum("nij,jn->in", matrices[:, :q, :q], points) + matrices[:, :q, q].T
             return self._integrated(points, time / STEPS)
 

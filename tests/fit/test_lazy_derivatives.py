@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import dask
 import dask.array as da
 import numpy as np
@@ -74,18 +76,19 @@ def test_through_everything_else_that_is_given():
     number, lat = xr.DataArray(0.7), xr.DataArray([0.5, 1.0, 2.0], dims="lat")
     held = xr.zeros_like(Y[0]) + np.linspace(0.5, 1.5, 12).reshape(3, 4)
     for f, x in [
-        (lambda t: mixed(fit(time=t).params), xr.DataArray(TIME, dims="time")),
-        (lambda s: mixed(fit(sigma=s, prior={"rate": (0.5, 0.1)}).params), number),
-        (lambda s: mixed(fit(Y, sigma=s).params), SIGMA.chunk(time=7)),
-        (lambda m: mixed(fit(sigma=0.05, prior={"rate": (m, 0.02)}).params), lat),
-        (lambda m: mixed(fit(start=SHARED, sigma=0.05, prior={"rate": (m, 0.02)}).params), lat),
-        (lambda s: mixed(fit(sigma=0.05, prior={"rate": (1.0, s)}).params), number / 20),
-        (lambda r: mixed(fit(start=START | {"rate": r}, fixed=["rate"]).params), held),
-        (lambda top: mixed(fit(bounds={"rate": (0.1, top)}).params), xr.DataArray([0.6, 0.8, 0.9], dims="lat")),
-        (lambda low: mixed(fit(bounds={"rate": (low, None)}).params), number + 0.6),
+        (lambda y, t: mixed(fit(y, time=t).params), xr.DataArray(TIME, dims="time")),
+        (lambda y, s: mixed(fit(y, sigma=s, prior={"rate": (0.5, 0.1)}).params), number),
+        (lambda y, s: mixed(fit(Y, sigma=s).params), SIGMA.chunk(time=7)),
+        (lambda y, m: mixed(fit(y, sigma=0.05, prior={"rate": (m, 0.02)}).params), lat),
+        (lambda y, m: mixed(fit(y, start=SHARED, sigma=0.05, prior={"rate": (m, 0.02)}).params), lat),
+        (lambda y, s: mixed(fit(y, sigma=0.05, prior={"rate": (1.0, s)}).params), number / 20),
+        (lambda y, r: mixed(fit(y, start=START | {"rate": r}, fixed=["rate"]).params), held),
+        (lambda y, top: mixed(fit(y, bounds={"rate": (0.1, top)}).params), xr.DataArray([0.6, 0.8, 0.9], dims="lat")),
+        (lambda y, low: mixed(fit(y, bounds={"rate": (low, None)}).params), number + 0.6),
     ]:
-        assert built(ng.grad(f), x).chunks is not None
-        check(f, x)
+        late = functools.partial(f, LAZY)
+        assert built(ng.grad(late), x).chunks is not None
+        check(late, x, eager=functools.partial(f, Y))
     assert (built(ng.grad(lambda r: mixed(fit(start=START | {"rate": r}).params)), held) == 0).all()
 
 

@@ -220,7 +220,7 @@ def test_parameters_that_cross_the_zero_they_start_at_do_not_stay_there():
     size, rate, rest = (rng.uniform(*ends, (12, 1)) for ends in ((1, 3), (0.4, 1.2), (-0.5, 0.5)))
     y = size * np.exp(-rate * t) + rest + 0.03 * rng.normal(size=(12, 16))
     loss = lambda p, t, y: np.log(np.cosh((p["a"] * np.exp(-p["k"] * t) + p["o"] - y) * 10)).sum()
-    data = xr.DataArray(t, dims="t"), xr.DataArray(y, dims=("cell", "t"))
+    data = ng.DimArray(t, "t"), ng.DimArray(y, ("cell", "t"))
     fit = ng.minimize(loss, {"a": 2.0, "k": 0.8, "o": 0.0}, *data, over="cell", method="adam", max_iterations=5000)
     for i in range(12):
         one = lambda p, i=i: float(loss(dict(zip("ako", p, strict=True)), t, y[i]))

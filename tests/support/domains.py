@@ -81,6 +81,7 @@ def domain(name: str, *, matrix: bool = False, symmetric: bool = False) -> Calla
     return register
 
 
+@functools.cache
 def parse(operand: str) -> tuple[str, tuple[str, ...]]:
     """``"real(a,b)"`` as ``("real", ("a", "b"))``."""
     domain, dims = re.fullmatch(r"(\w+)\(([\w,]*)\)", operand).groups()  # type: ignore[union-attr]

@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
+from tests.support.memory import collected
 from tests.xarray.harness import check_gradient, quiet
 from tests.xarray.programs import LAT, LON, data_set, field, with_gaps
 
@@ -120,7 +121,7 @@ def test_nested_structures():
 )
 def test_nothing_is_kept_alive_and_nothing_is_in_a_cycle(use):
     use(field())  # what is made once is made
-    gc.collect()
+    collected()
     gc.disable()
     try:
         x = field()
