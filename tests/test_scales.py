@@ -111,6 +111,8 @@ PLAIN = {  # of functions of NumPy's arrays, scaled together
     "norm of order -1": (lambda x: np.linalg.norm(x, -1), [RNG.normal(size=4)], 1),
     "norm of order -2": (lambda x: np.linalg.norm(x, -2), [RNG.normal(size=4)], 1),
     "corrcoef": (lambda x: np.corrcoef(x), [RNG.normal(size=(3, 5))], 0),
+    "cosine_similarity": (lambda x, y: ng.cosine_similarity(x, y, dim=0, eps=0.0), [RNG.normal(size=4), RNG.normal(size=4)], 0),
+    "layer_norm": (lambda x: ng.layer_norm(x, dim=0, eps=0.0), [RNG.normal(size=5)], 0),
     "lstsq": (lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0], [TALL, RNG.normal(size=(4, 2))], 0),
     "lstsq of a wide one": (lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0], [TALL.T, RNG.normal(size=3)], 0),
     "lstsq with rcond": (lambda a, b: np.linalg.lstsq(a, b, rcond=1e-9)[0], [TALL, RNG.normal(size=4)], 0),
