@@ -107,6 +107,54 @@ def test_bends_far_from_1(name, far):
     np.testing.assert_allclose(ng.hvp(loss, at * far, along * far).data / far ** (degree - 1), near, rtol=1e-8, atol=1e-12)
 
 
+PLAIN = {  # of functions of NumPy's arrays, scaled together
+    "norm of order -1": (lambda x: np.linalg.norm(x, -1), [RNG.normal(size=4)], 1),
+    "norm of order -2": (lambda x: np.linalg.norm(x, -2), [RNG.normal(size=4)], 1),
+    "corrcoef": (lambda x: np.corrcoef(x), [RNG.normal(size=(3, 5))], 0),
+    "cosine_similarity": (lambda x, y: ng.cosine_similarity(x, y, dim=0, eps=0.0), [RNG.normal(size=4), RNG.normal(size=4)], 0),
+    "layer_norm": (lambda x: ng.layer_norm(x, dim=0, eps=0.0), [RNG.normal(size=5)], 0),
+    "lstsq": (lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0], [TALL, RNG.normal(size=(4, 2))], 0),
+    "lstsq of a wide one": (lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0], [TALL.T, RNG.normal(size=3)], 0),
+    "lstsq with rcond": (lambda a, b: np.linalg.lstsq(a, b, rcond=1e-9)[0], [TALL, RNG.normal(size=4)], 0),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("exponent", [-700, -400, 400, 700])
+def test_every_mode_far_from_1(name, exponent):
+    """A derivative of order k has k degrees less; beyond 2**512 the second ones are out of range."""
+    f, args, degree = PLAIN[name]
+    rng = np.random.default_rng(3)
+    along = [rng.normal(size=a.shape) for a in args]
+    seed = np.sin(1 + np.arange(64.0))
+    wrt = tuple(range(len(args)))
+
+    def loss(*xs):
+        out = f(*xs)
+        return np.sum(out * seed[: out.size].reshape(out.shape))
+
+    def gradient(*xs):
+        return ng.grad(loss, wrt=wrt)(*xs)
+
+    def slope(*xs):
+        return ng.pushforward(loss, xs, tuple(along))[1]
+
+    def second(*xs):
+        return ng.pushforward(gradient, xs, tuple(along))[1], ng.grad(slope, wrt=wrt)(*xs), ng.pushforward(slope, xs, tuple(along))[1]
+
+    def each(tree):
+        return [a for b in tree for a in each(b)] if isinstance(tree, tuple) else [tree]
+
+    far = [np.ldexp(a, exponent) for a in args]
+    todo = [(lambda *xs: (gradient(*xs), slope(*xs)), 1)] + [(second, 2)] * (abs(exponent) < 512)
+    for derivative, order in todo:
+        near = each(derivative(*args))
+        programs = [derivative] if order == 2 and exponent > 0 else [derivative, ng.compile(derivative)]
+        for got in (program(*far) for program in programs):
+            for a, b in zip(each(got), near, strict=True):
+                np.testing.assert_allclose(np.ldexp(a, (order - degree) * exponent), b, rtol=1e-8, atol=1e-8 * np.abs(b).max())
+
+
 def test_far_from_1_the_constant_of_local_response_norm_is_lost():
     x = np.array([3.0, 4.0, 12.0])
     want = x / (0.5e-4 * (x**2 + np.array([0, 9.0, 16.0]))) ** 0.75

@@ -40,6 +40,9 @@ INSTEAD_OF_MODULES = {
     _MASKED: "np.where(mask, np.nan, x) with np.nansum and its kin, m.filled(np.nan) of a masked array m",
     "scipy.sparse.": "A @ x or x @ A for a product with a sparse A, A.toarray() for all else",
     "scipy.linalg.": "np.linalg's functions, on whole matrices",
+    "scipy.special.": (
+        "its ufuncs, as binom(n, k) for comb(n, k), poch(n - k + 1, k) for perm(n, k) and gamma(n + 1) for factorial(n)"
+    ),
     "scipy.signal.": f"ng.convolve or np.fft's functions, {_MATRIX}",
     "scipy.ndimage.": f"ng.convolve or ng.map_coordinates, {_MATRIX}",
     "scipy.interpolate.": f"ng.interp or ng.map_coordinates, {_MATRIX}",

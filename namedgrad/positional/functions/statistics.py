@@ -27,11 +27,12 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import diff, pad
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.joining import join
+from namedgrad.rules.reductions.ranges import rescaled, size_of
 from namedgrad.rules.scans.logarithms import logcumsumexp
 from namedgrad.rules.structure import add, cast, contract, equal, multiply, negative, subtract, total, where
 from namedgrad.trace import innermost
 
-CELL = axes.fresh("cell")
+ROW, COLUMN, CELL = (axes.fresh(n) for n in ("row", "column", "cell"))
 
 
 def _rows(m: Any, rowvar: bool) -> DimArray:
@@ -42,6 +43,13 @@ def _rows(m: Any, rowvar: bool) -> DimArray:
     if x.ndim < 2:
         return expand(x, [0] if x.ndim else [0, 1])
     return x if rowvar else ordered(x, x.dims[::-1])
+
+
+def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> DimArray:
+    x = _rows(m, rowvar)
+    if y is not None:
+        x = concatenate([x, _rows(y, rowvar or numbered(y).shape[:1] == (1,))])  # of one row: as it is, as in NumPy
+    return cast(x, np.dtype(dtype) if dtype is not None else np.result_type(x.dtype, np.float64))
 
 
 @implements(np.cov)
@@ -56,10 +64,7 @@ def cov(
     *,
     dtype: Any = None,
 ) -> Any:
-    x = _rows(m, rowvar)
-    if y is not None:
-        x = concatenate([x, _rows(y, rowvar or numbered(y).shape[:1] == (1,))])  # of one row: as it is, as in NumPy
-    x = cast(x, np.dtype(dtype) if dtype is not None else np.result_type(x.dtype, np.float64))
+    x = _variables(m, y, rowvar, dtype)
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     lost = (0 if bias else 1) if ddof is None else ddof
@@ -105,13 +110,27 @@ def _off(x: DimArray, weights: DimArray | None, scale: DimArray) -> DimArray:
 
 @implements(np.corrcoef)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
-    table = cov(x, y, rowvar, dtype=dtype)
+    """As NumPy's; rows whose squares would leave the range are scaled first."""
+    rows = _variables(x, y, rowvar, dtype)
+    table = cov(rows, dtype=rows.dtype)
     if not table.ndim:
         return e.divide(table, table)
+
+    def scaled() -> DimArray:
+        lines = named(rows, (ROW, CELL))
+        lines = e.divide(lines, size_of(lines, (CELL,), skipna=False))
+        return _correlations(cov(ordered(lines, (ROW, CELL)), dtype=rows.dtype))[0]
+
+    out, sizes = _correlations(table)
+    out = rescaled(out, [(size, None) for size in sizes], 2, scaled)
+    return ordered(out if out.dtype.kind == "c" else e.clip(out, -1.0, 1.0), (ROW, COLUMN))
+
+
+def _correlations(table: DimArray) -> tuple[DimArray, list[DimArray]]:
+    """Covariances divided by deviations, and these along either axis."""
     size = e.sqrt(real(diagonal(table)))
-    row, col = (axes.local(n) for n in ("row", "column"))
-    out = e.divide(e.divide(named(table, (row, col)), named(size, (row,))), named(size, (col,)))
-    return ordered(out if out.dtype.kind == "c" else e.clip(out, -1.0, 1.0), (row, col))
+    sizes = [named(size, (n,)) for n in (ROW, COLUMN)]
+    return e.divide(e.divide(named(table, (ROW, COLUMN)), sizes[0]), sizes[1]), sizes
 
 
 @implements(np.unwrap)

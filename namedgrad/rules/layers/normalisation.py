@@ -78,13 +78,13 @@ def _standardised(x: DimArray, dims: Names, eps: float) -> DimArray:
 
 def _scaled_by_own(x: DimArray, dims: Names, eps: float, variance: DimArray, again: Callable[[DimArray, Names], DimArray]) -> DimArray:
     """Cells scaled by their own variance: divided first, which changes nothing, where that leaves the range."""
-    info = np.finfo(variance.dtype)
-    floor = float(info.tiny / info.eps)  # squares below it have lost digits
+    top = float(np.finfo(variance.dtype).max) ** 0.25  # second derivatives have its power 5 / 2
+    floor = 1 / top
     raw = innermost(variance).raw
-    if not count_of(x, dims) or (may_look(raw) and np.isfinite(raw).all() and (eps >= floor or (raw + eps >= floor).all())):
+    if not count_of(x, dims) or (may_look(raw) and (raw < top).all() and (eps >= floor or (raw + eps >= floor).all())):
         return _scaled(x, variance, eps)
     largest = stop_gradient(largest_of(absolute(x), dims, skipna=False))
-    fits = e.logical_and(isfinite(variance), e.greater_equal(add(variance, c(float(eps))), c(floor)))
+    fits = e.logical_and(e.less(variance, c(top)), e.greater_equal(add(variance, c(float(eps))), c(floor)))
     unit = where(e.logical_and(e.logical_and(isfinite(largest), e.greater(largest, c(0))), logical_not(fits)), largest, c(1.0))
     x = e.divide(x, unit)
     least = e.divide(e.divide(c(float(eps)), unit), unit)

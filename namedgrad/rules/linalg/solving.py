@@ -9,7 +9,7 @@ from namedgrad.axes import Name
 from namedgrad.backends.failures import said_by
 from namedgrad.linear import Pair, add_all
 from namedgrad.primitive import operation, sample
-from namedgrad.rules.complex import conj_if_complex
+from namedgrad.rules.complex import absolute, conj_if_complex
 from namedgrad.rules.dims import number
 from namedgrad.rules.elementwise import divide
 from namedgrad.rules.linalg.cut import cut_gradient, cut_pinv, cut_tangent, is_cut
@@ -32,8 +32,11 @@ from namedgrad.rules.linalg.matrices import (
 )
 from namedgrad.rules.linalg.triangular import right_hand_side
 from namedgrad.rules.movement import join
-from namedgrad.rules.reductions.ranges import size_of
+from namedgrad.rules.reductions.common import count_of
+from namedgrad.rules.reductions.extremes import max
+from namedgrad.rules.reductions.ranges import rescaled, size_of
 from namedgrad.rules.structure import add, contract, multiply, negative, relabel, subtract
+from namedgrad.trace import innermost
 
 # ------------------------------------------------------------------------------------------------ equations
 
@@ -345,8 +348,22 @@ def lstsq(a: DimArray, b: DimArray, dims: tuple[Name, Name], *, rtol: float | No
     a, b = inexact(constant(a)), inexact(constant(b))
     row, col = matrix_dims(a, dims, "lstsq", square=False)
     right_hand_side(b, row, col, "lstsq")
+    options = {"rtol": number(rtol, "lstsq: rtol"), "errors": errors}
+    out = _shortest(a, b, (row, col), **options)
+    if a.level is None or not count_of(a, (row, col)):
+        return in_order_of(out, a, b)
+
+    def scaled() -> DimArray:
+        long = size_of(a, (row, col), skipna=False)
+        return _shortest(divide(a, long), divide(b, long), (row, col), **options)
+
+    largest = max(absolute(innermost(a)), (row, col), skipna=False)
+    return in_order_of(rescaled(out, [(largest, None)], 2, scaled), a, b)
+
+
+def _shortest(a: DimArray, b: DimArray, dims: tuple[Name, Name], *, rtol: float | None, errors: str) -> DimArray:
     with said_by("lstsq", option=True):
-        inverse = pseudoinverse(a, (row, col), rtol=number(rtol, "lstsq: rtol"), errors=errors)
+        inverse = pseudoinverse(a, dims, rtol=rtol, errors=errors)
     if a.level is None or rtol is not None:  # which may cut off more than the derivative in vectors knows of
-        return in_order_of(contract(inverse, b, (row,)), a, b)
-    return in_order_of(_lstsq(a, b, inverse, dims=((row, col), (row,), (col, row)), out=(col,)), a, b)
+        return contract(inverse, b, dims[:1])
+    return _lstsq(a, b, inverse, dims=(dims, dims[:1], dims[::-1]), out=dims[1:])

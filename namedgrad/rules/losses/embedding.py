@@ -75,8 +75,8 @@ def cosine_similarity(x1: DimArray, x2: DimArray, *, dim: Any, eps: float = 1e-8
 
 
 def _multiplied_safely(length: DimArray) -> bool:
-    """Whether the lengths of vectors are known to be such that no product of two overflows or vanishes."""
-    raw, edge = innermost(length).raw, float(np.finfo(length.dtype).max) ** 0.45
+    """Whether the lengths of vectors are known to be such that no product of four overflows or vanishes."""
+    raw, edge = innermost(length).raw, float(np.finfo(length.dtype).max) ** 0.2
     return may_look(raw) and bool(np.all((raw < edge) & ((raw > 1 / edge) | (raw == 0))))
 
 

@@ -99,8 +99,13 @@ def in_range(out: DimArray, order: float) -> bool:
 
 def is_near_1(out: DimArray, order: float) -> DimArray:
     """Where norms are so near 1."""
-    edge = float(np.finfo(out.dtype).max) ** (0.4 / math.fabs(order)) if math.fabs(order) >= 1 else 1.0
+    edge = float(np.finfo(out.dtype).max) ** _share(order) if math.fabs(order) >= 1 else 1.0
     return e.logical_and(e.greater(out, c(1 / edge)), e.less(out, c(edge)))
+
+
+def _share(order: float) -> float:
+    """Which power of the largest number cells may be; with a negative order tangents of tangents have higher powers."""
+    return 0.4 / order if order > 0 else 0.8 / (1 - 2 * order)
 
 
 def rescaled(
