@@ -118,3 +118,18 @@ def test_programs_that_divide_by_roots_do_not_go_beyond_infinite_derivatives(nam
     product(V)
     assert count[0] < 10_000
     np.testing.assert_allclose(product(V), bend(V), rtol=1e-12)
+
+
+def test_lengths_computed_twice_of_cells_that_are_put_in_order():
+    """A map that is part of another has no parents, which was an error where two lengths were compared."""
+
+    def of(x):
+        length = lambda: np.std(x - np.roll(np.linalg.norm(x, keepdims=True) * np.ones(3), 1) ** 2)
+        return length() * length()
+
+    slope = lambda x: 2 * (x - np.mean(x)) / 3  # adding one number to all cells leaves the variance as it is
+    for x in (X, np.zeros(3)):
+        for gradient in (ng.grad(of), ng.compile(ng.grad(of))):
+            np.testing.assert_allclose(gradient(x), slope(x), rtol=1e-12, atol=1e-12)
+        for product in (lambda x: ng.hvp(of, x, V), ng.compile(lambda x: ng.hvp(of, x, V))):
+            np.testing.assert_allclose(product(x), slope(V), rtol=1e-12, atol=1e-12)
