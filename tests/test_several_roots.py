@@ -133,3 +133,17 @@ def test_lengths_computed_twice_of_cells_that_are_put_in_order():
             np.testing.assert_allclose(gradient(x), slope(x), rtol=1e-12, atol=1e-12)
         for product in (lambda x: ng.hvp(of, x, V), ng.compile(lambda x: ng.hvp(of, x, V))):
             np.testing.assert_allclose(product(x), slope(V), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3)])
+def test_hessians_of_roots_that_are_repeated_along_other_dims_in_programs(shape):
+    """What a sum over these dims moves by was infinite times 0 where the cotangent is 0: NaN."""
+    weights = np.ones(shape) * W
+    root = (lambda x: np.sqrt(np.sum(x))) if len(shape) == 1 else np.sqrt
+    of = lambda x: np.sum((root(x) * np.ones(shape)) * np.sin(root(x) * np.ones(shape)) * weights)
+    product = lambda x: ng.hvp(of, x, V)
+    recorded_elsewhere = ng.compile(product)
+    recorded_elsewhere(X + 0.1)
+    want = -np.sum(V) * np.sum(W) / 3 * np.ones(3) if len(shape) == 1 else -2 * V * W / 3  # of s - s**2 / 6
+    for g in (product, ng.compile(product), recorded_elsewhere):
+        np.testing.assert_allclose(g(np.zeros(3)), want, rtol=1e-12)
