@@ -147,3 +147,12 @@ def test_hessians_of_roots_that_are_repeated_along_other_dims_in_programs(shape)
     want = -np.sum(V) * np.sum(W) / 3 * np.ones(3) if len(shape) == 1 else -2 * V * W / 3  # of s - s**2 / 6
     for g in (product, ng.compile(product), recorded_elsewhere):
         np.testing.assert_allclose(g(np.zeros(3)), want, rtol=1e-12)
+
+
+def test_programs_that_divide_by_roots_are_short_where_nothing_else_meets_the_root(count):
+    """Series of the quotient in the divisor, of which no term is finite, were most of what was recorded."""
+    of = lambda x: np.sum((abs(x) / np.sqrt(1 + x**2)) ** 2 * W)
+    product = ng.compile(lambda x: ng.hvp(of, x, V))
+    product(V)
+    assert count[0] < 2000
+    np.testing.assert_allclose(product(X), W * V * (2 - 6 * X**2) / (1 + X**2) ** 3, rtol=1e-12)
