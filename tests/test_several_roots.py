@@ -156,3 +156,14 @@ def test_programs_that_divide_by_roots_are_short_where_nothing_else_meets_the_ro
     product(V)
     assert count[0] < 2000
     np.testing.assert_allclose(product(X), W * V * (2 - 6 * X**2) / (1 + X**2) ** 3, rtol=1e-12)
+
+
+def test_amplitudes_with_a_phase_that_moves_computed_twice():
+    """The tangents of the phased roots are NaN where these are 0, so that the two lengths passed for different ones."""
+    of = lambda x, p: np.sum(abs(np.sqrt(p) * np.exp(1j * p)) * abs(np.sqrt(p) * np.exp(1j * p)) * x**2 * W)
+    zeros = np.zeros(3)
+    mixed = lambda x, p: ng.pushforward(ng.grad(of, wrt=(0, 1)), (x, p), (V, W))[1]
+    for g in (mixed, ng.compile(mixed)):
+        in_x, in_p = g(X, zeros)  # of p * x**2 * W
+        np.testing.assert_allclose(in_x, 2 * X * W**2, rtol=1e-12)
+        np.testing.assert_allclose(in_p, 2 * X * V * W, rtol=1e-12)
