@@ -118,3 +118,52 @@ def test_programs_that_divide_by_roots_do_not_go_beyond_infinite_derivatives(nam
     product(V)
     assert count[0] < 10_000
     np.testing.assert_allclose(product(V), bend(V), rtol=1e-12)
+
+
+def test_lengths_computed_twice_of_cells_that_are_put_in_order():
+    """A map that is part of another has no parents, which was an error where two lengths were compared."""
+
+    def of(x):
+        length = lambda: np.std(x - np.roll(np.linalg.norm(x, keepdims=True) * np.ones(3), 1) ** 2)
+        return length() * length()
+
+    slope = lambda x: 2 * (x - np.mean(x)) / 3  # adding one number to all cells leaves the variance as it is
+    for x in (X, np.zeros(3)):
+        for gradient in (ng.grad(of), ng.compile(ng.grad(of))):
+            np.testing.assert_allclose(gradient(x), slope(x), rtol=1e-12, atol=1e-12)
+        for product in (lambda x: ng.hvp(of, x, V), ng.compile(lambda x: ng.hvp(of, x, V))):
+            np.testing.assert_allclose(product(x), slope(V), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3)])
+def test_hessians_of_roots_that_are_repeated_along_other_dims_in_programs(shape):
+    """What a sum over these dims moves by was infinite times 0 where the cotangent is 0: NaN."""
+    weights = np.ones(shape) * W
+    root = (lambda x: np.sqrt(np.sum(x))) if len(shape) == 1 else np.sqrt
+    of = lambda x: np.sum((root(x) * np.ones(shape)) * np.sin(root(x) * np.ones(shape)) * weights)
+    product = lambda x: ng.hvp(of, x, V)
+    recorded_elsewhere = ng.compile(product)
+    recorded_elsewhere(X + 0.1)
+    want = -np.sum(V) * np.sum(W) / 3 * np.ones(3) if len(shape) == 1 else -2 * V * W / 3  # of s - s**2 / 6
+    for g in (product, ng.compile(product), recorded_elsewhere):
+        np.testing.assert_allclose(g(np.zeros(3)), want, rtol=1e-12)
+
+
+def test_programs_that_divide_by_roots_are_short_where_nothing_else_meets_the_root(count):
+    """Series of the quotient in the divisor, of which no term is finite, were most of what was recorded."""
+    of = lambda x: np.sum((abs(x) / np.sqrt(1 + x**2)) ** 2 * W)
+    product = ng.compile(lambda x: ng.hvp(of, x, V))
+    product(V)
+    assert count[0] < 2000
+    np.testing.assert_allclose(product(X), W * V * (2 - 6 * X**2) / (1 + X**2) ** 3, rtol=1e-12)
+
+
+def test_amplitudes_with_a_phase_that_moves_computed_twice():
+    """The tangents of the phased roots are NaN where these are 0, so that the two lengths passed for different ones."""
+    of = lambda x, p: np.sum(abs(np.sqrt(p) * np.exp(1j * p)) * abs(np.sqrt(p) * np.exp(1j * p)) * x**2 * W)
+    zeros = np.zeros(3)
+    mixed = lambda x, p: ng.pushforward(ng.grad(of, wrt=(0, 1)), (x, p), (V, W))[1]
+    for g in (mixed, ng.compile(mixed)):
+        in_x, in_p = g(X, zeros)  # of p * x**2 * W
+        np.testing.assert_allclose(in_x, 2 * X * W**2, rtol=1e-12)
+        np.testing.assert_allclose(in_p, 2 * X * V * W, rtol=1e-12)

@@ -7,6 +7,7 @@ This package is the only place that computes.  Everything above it passes throug
 from __future__ import annotations
 
 import importlib
+import operator
 import sys
 import threading
 from collections.abc import Callable
@@ -89,7 +90,7 @@ def same(x: Any, y: Any) -> bool:
 
 
 def alike(x: Any, y: Any) -> bool:
-    """Whether two values are the same: lazy ones, and those that a program leaves open, if they are made alike."""
+    """Whether two values are the same, also NaN; lazy ones, and those that a program leaves open, if made alike."""
     if x is y:
         return True
     recorder = RECORDER.get() if recording else None
@@ -99,7 +100,7 @@ def alike(x: Any, y: Any) -> bool:
         return bool(x.name == y.name)
     if is_array(x) and not backend_of(x).may_branch:  # a device is not waited for
         return False
-    return np.shape(x) == np.shape(y) and bool(np.all(x == y))
+    return np.shape(x) == np.shape(y) and bool(np.all((x == y) | (operator.ne(x, x) & operator.ne(y, y))))
 
 
 def is_known(raw: Any) -> bool:

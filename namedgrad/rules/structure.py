@@ -473,7 +473,7 @@ class ShieldedBilinear(Bilinear):
         if t is None:
             return super().push(ts)
         out = super().push([select(logical_not(self.zero), t), *rest])
-        return add(contract(select(self.zero, t), self.finite, self.mixes), out)  # type: ignore[arg-type]
+        return add(guarded_contract(select(self.zero, t), self.finite, self.mixes), out)  # type: ignore[arg-type]
 
 
 def while_finite(out: DimArray) -> DimArray:

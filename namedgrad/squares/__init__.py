@@ -24,10 +24,23 @@ from namedgrad import backends
 from namedgrad.array import DimArray
 from namedgrad.linear import ops
 from namedgrad.squares.identity import alike, remember
-from namedgrad.squares.lengths import MET, Known, Length, Met, Part, Root, as_length, below, known_of, near, orders
+from namedgrad.squares.lengths import (
+    MET,
+    Known,
+    Length,
+    Met,
+    Part,
+    Root,
+    as_length,
+    below,
+    known_of,
+    near,
+    orders,
+    plain,
+)
 from namedgrad.squares.moves import ALL, moved
 from namedgrad.squares.roots import of_both
-from namedgrad.squares.taylor import Of, mended, steep_of
+from namedgrad.squares.taylor import QUOTIENTS, Of, mended, steep_of
 from namedgrad.trace import Traced, apply, demote, innermost, is_demoted
 
 SQUARES, POWERS = {"multiply", "divide", "negative", "square"}, {"power", "float_power"}  # and multiples of lengths
@@ -55,6 +68,8 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
         return out
     if _is_dear(prim, args, out):
         return out
+    if prim.name in QUOTIENTS and type(args[-1]) is Length and args[-1].known.vanishes:  # no series starts at a pole
+        return of_lengths(prim, [*args[:-1], plain(args[-1])], out)
     root = _one_root(lengths)
     if root is None and prim.name == "where":
         return moved(prim, args, out, {}, len(args))

@@ -75,12 +75,12 @@ def _is_left(x: Any, y: Any, left: list[tuple[Any, Any]] | None) -> bool:
     return True
 
 
-def _held(x: Map) -> Any:
+def _held(x: Map, parents: Any) -> Any:
     """What a map of a kind holds, by which it is told from others of the same parents; an input is like no other."""
     kinds = [getattr(kind, "__slots__", ()) for kind in type(x).__mro__ if kind is not Map]
     held = [getattr(x, slot, None) for slots in kinds for slot in slots]
     own = [_closed_over(v) for v in held if getattr(v, "__self__", None) is not x]  # and no method of its own
-    return own if x.parents else object()
+    return object() if parents == () else own
 
 
 def _closed_over(f: Any) -> Any:
@@ -93,7 +93,8 @@ def _closed_over(f: Any) -> Any:
 def _parts(x: Any) -> Any:
     """What tells it apart from others of its kind."""
     if isinstance(x, Map):
-        return x.terms if isinstance(x, Scale) else getattr(x, "made", _held(x)), x.parents
+        parents = getattr(x, "parents", None)  # a map that another is made of has none
+        return x.terms if isinstance(x, Scale) else getattr(x, "made", _held(x, parents)), parents
     if isinstance(x, DimArray):
         return (x.level, x.node, x.value) if isinstance(x, Traced) else (x.names, x.raw)
     if isinstance(x, dict):

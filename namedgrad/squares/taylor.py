@@ -13,7 +13,7 @@ from namedgrad.linear import Mask, Pair, Weight, ops
 from namedgrad.squares.lengths import AlongRoot, Known, Length, Root, near, plain
 from namedgrad.trace import Level, Tangent, Traced, innermost
 
-_PRODUCTS, _QUOTIENTS = {"negative", "multiply", "square"}, {"divide", "minus_quotient", "reciprocal"}
+_PRODUCTS, QUOTIENTS = {"negative", "multiply", "square"}, {"divide", "minus_quotient", "reciprocal"}
 
 
 class Of(Known):
@@ -86,10 +86,8 @@ class Of(Known):
         return backends.nonzero_everywhere(ops.add(self.root.nonzero(), lost).raw)
 
     def _ends_unseen(self) -> bool:
-        """The same of second derivatives without a look: operands are linear in the root, divisors 0 or still."""
-        divisor = self.args[-1]
-        still = type(divisor) is not Length or divisor.known.vanishes
-        return self.prim.name in _PRODUCTS or (self.prim.name in _QUOTIENTS and still)
+        """The same of second derivatives without a look: operands are linear in the root, and divisors still."""
+        return self.prim.name in _PRODUCTS or (self.prim.name in QUOTIENTS and type(self.args[-1]) is not Length)
 
     @functools.cached_property
     def even(self) -> Any:
