@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from graphlib import TopologicalSorter
 from typing import Any
 
+import dask
 import numpy as np
 import xarray as xr
-from dask._task_spec import convert_legacy_graph
 
 import namedgrad as ng
 from tests.support.arrays import all_names
@@ -26,16 +25,8 @@ def placed(x: ng.DimArray, array: Callable[[Any], Any]) -> ng.DimArray:
 
 
 def in_any_order(graph: Any, keys: Any, **options: Any) -> Any:
-    """A scheduler for dask in this thread; those of dask look for a good order first, for as long as these graphs take."""
-    tasks = convert_legacy_graph(graph if isinstance(graph, Mapping) else graph.__dask_graph__())
-    found: dict[Any, Any] = {}
-    for key in TopologicalSorter({key: task.dependencies for key, task in tasks.items()}).static_order():
-        found[key] = tasks[key](found)
-
-    def gathered(keys: Any) -> Any:
-        return [gathered(k) for k in keys] if isinstance(keys, list) else found[keys]
-
-    return gathered(keys)
+    """A scheduler for dask in this thread; those of dask look for an order first, for as long as these graphs take."""
+    return dask.core.get(graph if isinstance(graph, Mapping) else graph.__dask_graph__(), keys)
 
 
 def tolerance(case: Case) -> float:
