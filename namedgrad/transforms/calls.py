@@ -38,7 +38,8 @@ def _refusal(error: BaseException) -> TraceError | None:
     """What an error stands for: its cause, or the last one, if that was asked for on the very line of the error."""
     *_, (frame, line) = traceback.walk_tb(error.__traceback__)
     expected = isinstance(error, (ValueError, SystemError, AttributeError))
-    if isinstance(error.__cause__, TraceError) and (expected or is_library(frame.f_code.co_filename)):
+    made_of_it = is_library(frame.f_code.co_filename) and not isinstance(error, TraceError)
+    if isinstance(error.__cause__, TraceError) and (expected or made_of_it):
         return error.__cause__
     if not expected:
         return None

@@ -98,7 +98,10 @@ def package(tmp_path, monkeypatch):
         "decorated = made['decorated']\n"
         "def kept(x):\n"
         "    try:\n        return np.asarray(x)\n"
-        "    except TypeError as error:\n        raise KeyError('nothing to keep') from error\n"
+        "    except TypeError as error:\n        raise KeyError('nothing to keep') from error\n\n"
+        "def explained(x):\n"
+        "    try:\n        return np.asarray(x)\n"
+        "    except TypeError as error:\n        raise type(error)('give an array of numbers') from error\n"
     )
     monkeypatch.syspath_prepend(place)
     yield importlib.import_module("scores_of_somebody")
@@ -126,6 +129,11 @@ def test_code_that_a_package_generates_is_not_the_users(package):
 def test_what_left_is_told_where_a_package_made_something_else_of_it(package):
     with pytest.raises(ng.TraceError, match=r"^scores_of_somebody\.kept\(\)"):
         field().grad(lambda x: package.kept(x.data).sum())
+
+
+def test_a_refusal_that_a_package_explains_is_its_own(package):
+    with pytest.raises(ng.TraceError, match=r"^give an array of numbers"):
+        field().grad(lambda x: package.explained(x.data).sum())
 
 
 def test_an_error_that_the_user_makes_of_a_refusal_is_theirs():
