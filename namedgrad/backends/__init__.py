@@ -100,7 +100,10 @@ def alike(x: Any, y: Any) -> bool:
         return bool(x.name == y.name)
     if is_array(x) and not backend_of(x).may_branch:  # a device is not waited for
         return False
-    return np.shape(x) == np.shape(y) and bool(np.all((x == y) | (operator.ne(x, x) & operator.ne(y, y))))
+    if np.shape(x) != np.shape(y):
+        return False
+    equal = x == y
+    return bool(np.all(equal) or np.all(equal | (operator.ne(x, x) & operator.ne(y, y))))
 
 
 def is_known(raw: Any) -> bool:

@@ -133,7 +133,7 @@ def _text(name: str, qualified: str, module: str) -> str:
         name = qualified = qualified.split(".")[-2]
     if module.startswith("numpy."):
         return _of_numpy(name, module)
-    place = _public(module) + "." if module else ""  # a library generated it
+    place = _public(module) + "." if module else ""  # none: code that a library has generated
     return f".{name}()" if "." in qualified else f"{place}{name}()"
 
 

@@ -31,8 +31,8 @@ from namedgrad.positional.protocol import (
 from namedgrad.primitive import OPERATIONS
 from namedgrad.rules import structure
 
-UFUNCS: dict[Any, Callable[..., Any]] = {}  #: ufuncs that are made of several operations
-OTHERS: dict[str, Callable[..., Any]] = {}  #: ufuncs of other packages whose operands are not those of an operation
+UFUNCS: dict[Any, Callable[..., Any]] = {}  #: ufuncs, of SciPy by name, that are made of several operations
+GUFUNCS: dict[str, Callable[..., Any]] = {}  #: generalised ufuncs of other packages, by name
 REDUCERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``reduce`` is
 SCANNERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``accumulate`` is
 WRITERS: dict[Any, str] = {}  #: ufunc -> the update of ``.at[...]`` that its ``at`` is
@@ -45,9 +45,10 @@ def rule_of(ufunc: Any) -> Callable[..., Any] | None:
     name = ufunc.__name__
     homes = (np, sys.modules.get("scipy.special"), sys.modules.get("scipy.special._ufuncs"))
     op = OPERATIONS.get(ops.UFUNCS.get(name, name))
-    if op is None or ufunc.signature is not None or not any(getattr(home, name, None) is ufunc for home in homes):
+    is_theirs = any(getattr(home, name, None) is ufunc for home in homes)
+    if op is None or ufunc.signature is not None or not is_theirs:
         declare_all()
-        return UFUNCS.get(ufunc)
+        return UFUNCS.get(ufunc, UFUNCS.get(name) if is_theirs else None)
     return op.function if ufunc.nin == 1 else lambda *xs: op.function(*meet(*xs))
 
 
@@ -129,8 +130,8 @@ def _write_all(ufunc: Any, out: Sequence[Any], result: Any) -> Any:
 
 
 def _outside(ufunc: Any, kind: Any, inputs: Any, out: Any, kwargs: Any) -> Any:
-    if ufunc.__name__ in OTHERS and out is None:
-        return OTHERS[ufunc.__name__](*inputs, **kwargs)
+    if ufunc.signature is not None and ufunc.__name__ in GUFUNCS and out is None:
+        return GUFUNCS[ufunc.__name__](*inputs, **kwargs)
     arrays = positional_in((*inputs, *(out or ())))
     if out is None and not any(a._x.level is not None or a._x.hidden for a in arrays) and not backends.is_recording():
         offered(ufunc, arrays, f"the ufunc {ufunc.__name__!r}")

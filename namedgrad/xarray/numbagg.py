@@ -18,7 +18,7 @@ from namedgrad.positional.array import box
 from namedgrad.positional.axis import name_of
 from namedgrad.positional.operands import unwrap
 from namedgrad.positional.protocol import kind_of
-from namedgrad.positional.ufuncs import OTHERS
+from namedgrad.positional.ufuncs import GUFUNCS
 from namedgrad.primitive import OPERATIONS
 from namedgrad.rules.scans.recurrence import recurrence
 from namedgrad.rules.structure import reorder
@@ -160,7 +160,7 @@ def _as_gufunc(name: str) -> Callable[..., Any]:
     return call
 
 
-OTHERS.update({
+GUFUNCS.update({
     "move_sum": _moving(_sum, 1),
     "move_mean": _moving(_mean, 1),
     "move_var": _moving(_variance, 2),

@@ -41,7 +41,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "options", "reference"), CASES)
 def test_values_and_gradients(name, options, reference):
     a = series()
-    function = lambda a, axis=-1: numbagg.OTHERS[name](a, *options, axis=axis)
+    function = lambda a, axis=-1: numbagg.GUFUNCS[name](a, *options, axis=axis)
     expected = by_rows(reference, a)
     np.testing.assert_allclose(function(ng.positional(a)).data, expected, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(function(ng.positional(a, "b")).data, expected, rtol=1e-10, atol=1e-12)

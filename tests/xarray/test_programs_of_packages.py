@@ -14,7 +14,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from tests.xarray.harness import check_gradient, check_over, quiet
+from tests.xarray.harness import check_gradient, check_over
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # what others warn of is not our subject
 
 DAYS, LATITUDES = pd.date_range("2000-01-01", periods=730), np.linspace(20.0, 60.0, 3)
 
@@ -99,21 +101,17 @@ CASES = [(module, name) for module in INSTALLED for name in PROGRAMS[module][0]]
 
 
 def prepared(module: str, name: str) -> tuple[Any, xr.DataArray]:
-    with quiet():
-        package = importlib.import_module(module)
-    programs, x = PROGRAMS[module]
+    package, (programs, x) = importlib.import_module(module), PROGRAMS[module]
     program = programs[name]
     return (lambda x: program(package, x)), x
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("module", "name"), CASES)
 def test_gradients_are_finite_differences(module: str, name: str) -> None:
     program, x = prepared(module, name)
     check_gradient(program, x, directions=2, tolerance=2e-5)
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ALONE if "xclim.indices" in INSTALLED else [])
 def test_gradients_per_latitude(name: str) -> None:
     program, x = prepared("xclim.indices", name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 from collections.abc import Callable
@@ -11,17 +12,16 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, make
-from namedgrad.ops import FUNCTIONS
 from namedgrad.positional.array import PositionalArray, as_array, box, wrap
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, run
-from namedgrad.positional.ufuncs import OTHERS, UFUNCS, in_loop
+from namedgrad.positional.ufuncs import UFUNCS, in_loop
 from namedgrad.rules import complex as z
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import values
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.special import bessel
+from namedgrad.rules.special import bessel, transformations
 from namedgrad.rules.structure import add, cast, equal, isfinite, logical_not, multiply, not_equal, subtract
 from namedgrad.rules.structure import where as choose
 
@@ -94,15 +94,15 @@ def _isnat(x: DimArray) -> DimArray:
 UFUNCS[np.isnat] = _isnat
 
 
-def _lambertw(z: Any, k: Any, tol: Any) -> Any:
+def _lambertw(z: DimArray, k: DimArray, tol: DimArray) -> DimArray:
     """What :func:`scipy.special.lambertw` calls; of several branches each is that of all cells, and one is chosen."""
-    branch = np.asarray(k)
-    known, shape = np.unique(branch), np.broadcast_shapes(np.shape(z), branch.shape)
-    several = [np.broadcast_to(FUNCTIONS["lambertw"](z, k=int(b)), shape) for b in known]
-    return np.select([branch == b for b in known], several)
+    z, k = meet(z, k)
+    branches = np.unique(k.to_numpy())
+    several = [(equal(k, c(b)), transformations.lambertw(z, int(b))) for b in branches]
+    return functools.reduce(lambda w, chosen: choose(*chosen, w), several, c(np.nan))
 
 
-OTHERS["_lambertw"] = _lambertw
+UFUNCS["_lambertw"] = _lambertw
 
 
 def _clip(self: PositionalArray, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:

@@ -350,15 +350,14 @@ def lstsq(a: DimArray, b: DimArray, dims: tuple[Name, Name], *, rtol: float | No
     right_hand_side(b, row, col, "lstsq")
     options = {"rtol": number(rtol, "lstsq: rtol"), "errors": errors}
     out = _shortest(a, b, (row, col), **options)
-    if a.level is None or not count_of(a, (row, col)):
-        return in_order_of(out, a, b)
 
     def scaled() -> DimArray:
         long = size_of(a, (row, col), skipna=False)
         return _shortest(divide(a, long), divide(b, long), (row, col), **options)
 
-    largest = max(absolute(innermost(a)), (row, col), skipna=False)
-    return in_order_of(rescaled(out, [(largest, None)], 2, scaled), a, b)
+    if a.level is not None and count_of(a, (row, col)):
+        out = rescaled(out, [(max(absolute(innermost(a)), (row, col), skipna=False), None)], 2, scaled)
+    return in_order_of(out, a, b)
 
 
 def _shortest(a: DimArray, b: DimArray, dims: tuple[Name, Name], *, rtol: float | None, errors: str) -> DimArray:
