@@ -7,7 +7,8 @@ as a matrix (:mod:`~namedgrad.fit.parameters`), call the user's function on a ba
 the data are; the few numbers that a method needs per cell are NumPy arrays, or, of many cells of ``least_squares`` on a
 GPU, arrays there (:mod:`~namedgrad.fit.places`).
 
-Residuals are recorded for one tile of cells and replayed for the others (:mod:`~namedgrad.fit.evaluate`).  Cells that
+Residuals are recorded for one tile of cells and replayed for the others (:mod:`~namedgrad.fit.evaluate`), and so are
+losses after the first evaluations (:mod:`~namedgrad.fit.slopes`).  Cells that
 share parameters move together (:mod:`~namedgrad.fit.coupled`), and go on one by one where that takes long
 (:mod:`~namedgrad.fit.nest`).  Lazy data are fitted chunk by chunk
 (:mod:`~namedgrad.fit.lazy`), and a fit is a differentiable function of its data (:mod:`~namedgrad.fit.implicit`).

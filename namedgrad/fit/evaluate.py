@@ -20,8 +20,8 @@ from namedgrad.fit.alike import Alike
 from namedgrad.fit.cells import CELL, Index
 from namedgrad.fit.linear import linear_in
 from namedgrad.fit.parameters import Matrix
+from namedgrad.fit.places import all_here, here, is_here, on_device_of, truths
 from namedgrad.fit.places import columns as columns_of
-from namedgrad.fit.places import here, is_here, on_device_of, truths
 from namedgrad.fit.replay import Replay, RigidError
 from namedgrad.fit.sums import Layout, Point, Sums, Tile, columns, sums, whole
 from namedgrad.fit.threads import even
@@ -142,8 +142,8 @@ class Evaluator:
                 program.flexible = False
         if count > program.size:  # by a program of its own
             return self._tile(matrix, index, size, guard=guard)
-        padded = _padded(np.arange(count), program.size)
-        layout, raws, _ = self._replayed(known, columns_of(matrix, padded), index[padded], masked=masked, guard=guard)
+        at = padded(np.arange(count), program.size)
+        layout, raws, _ = self._replayed(known, columns_of(matrix, at), index[at], masked=masked, guard=guard)
         return Tile(layout, layout.first(raws, count), count)
 
     def _program(self, matrix: Matrix, index: Index, size: int, *, masked: bool) -> tuple[Replay, Layout] | None:
@@ -181,7 +181,7 @@ class Evaluator:
         if not (p.backend.may_branch and program.flexible and 1 < size <= p.cells.count):
             return
         self.alike = Alike(program, p.parameters.raws(start[:, :1], p.backend))
-        at = self._where_alike(p.everywhere[: _fewer(size)])
+        at = self._where_alike(p.everywhere[: fewer(size)])
         if at is None or not _are_close(at, layout.point(found.raws(), size)):
             self.alike = None
 
@@ -211,13 +211,7 @@ class Evaluator:
 
     def _where_parameters_are(self, found: Sequence[Any], matrix: Matrix) -> list[Any]:
         """What was found where the parameters are."""
-        if not is_here(matrix):
-            return [on_device_of(x, matrix) for x in found]
-        away = [x for x in found if type(x) is not np.ndarray]
-        if not away:
-            return [*found]
-        here = iter(self.problem.backend.all_to_numpy(away))
-        return [x if type(x) is np.ndarray else next(here) for x in found]
+        return all_here(found) if is_here(matrix) else [on_device_of(x, matrix) for x in found]
 
     # ---------------------------------------------------------------- with names
 
@@ -248,7 +242,7 @@ class Evaluator:
         return [*parts, *cells, *seen], (len(parts), len(cells), fill)
 
     def _record(self, masked: bool, matrix: Matrix, index: Index, size: int) -> tuple[Replay, Layout] | None:
-        at = _padded(np.arange(len(index)), size)
+        at = padded(np.arange(len(index)), size)
         made = self._recorded(columns_of(matrix, at), index[at], size, masked=masked)
         if made is None:
             return None
@@ -278,19 +272,19 @@ class Evaluator:
         try:
             whole = program(size)
             if size > 1:
-                whole.settle(lambda: program(_fewer(size)))
+                whole.settle(lambda: program(fewer(size)))
         except Exception:  # noqa: BLE001 - it may ask for values, which a program leaves open; or its own run tells
             self.recordable = False
             return None
         return whole, *made[0]
 
 
-def _padded(index: Index, size: int) -> Index:
+def padded(index: Index, size: int) -> Index:
     """So many cells, by repeating the last one."""
     return index if len(index) == size else index[np.minimum(np.arange(size), len(index) - 1)]
 
 
-def _fewer(size: int) -> int:
+def fewer(size: int) -> int:
     """Another number of cells."""
     return -(-size // 2)
 

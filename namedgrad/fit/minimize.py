@@ -24,12 +24,13 @@ from namedgrad.fit.one_problem import lbfgsb
 from namedgrad.fit.parameters import Matrix, labels_of, pairs_of
 from namedgrad.fit.problem import TOLERANCE, Problem, batches, require_positive, single
 from namedgrad.fit.result import FitResult
+from namedgrad.fit.slopes import Slopes
 from namedgrad.fit.status import Status
 from namedgrad.fit.stochastic import Adam, Rate, Scheduled
 from namedgrad.fit.times import Origins, origins, with_dates
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.progress import Progress
-from namedgrad.transforms.tape import ones_like_output, quiet
+from namedgrad.transforms.tape import quiet
 
 METHODS: dict[str, type[Descent]] = {
     "lbfgs": LBFGS, "newton-cg": NewtonCG, "adam": Adam, "gradient-descent": Descent,
@@ -73,9 +74,7 @@ class Loss(Problem):
 
     def evaluate(self, free: Matrix, index: Index) -> Slope:
         """Loss and gradient of some cells."""
-        tape = self.slope(self.full(free, index), index)
-        cost = self.table(tape.outs[0], len(index), "loss").to_numpy()
-        return Slope(cost, self.rows(tape.pull([ones_like_output(tape.outs[0])]), len(index)))
+        return self.slopes(self.full(free, index), index)
 
     def in_units(self, free: Matrix, index: Index) -> Slope:
         """The same in a unit per cell, a power of 2 near what was found first: in others squares may overflow."""
@@ -124,6 +123,7 @@ class Loss(Problem):
         if issubclass(method, Scheduled):
             own |= {"rate": rate, "most": max_iterations}
         self.size = self.batch(None, self._per_cell())
+        self.slopes = Slopes(self, steady=not issubclass(method, Scheduled))  # a loss with set steps may be drawn anew
         self.unit = np.full(self.cells.count, 1.0 if method is Scheduled else np.nan)
         usable = np.isfinite(self.start).all(axis=0)
         watch = Watch(self, callback)

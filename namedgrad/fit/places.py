@@ -6,6 +6,7 @@ in.  Which cells there are is known on the host.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,13 @@ def on_device_of(x: Any, like: Any) -> Any:
 def here(x: Any) -> Any:
     """An array on the host."""
     return x if is_here(x) else backends.backend_of(x).to_numpy(x)
+
+
+def all_here(xs: Sequence[Any]) -> list[Any]:
+    """Arrays on the host; those that are elsewhere come together."""
+    away = [x for x in xs if not is_here(x)]
+    found = iter(backends.backend_of(*away).all_to_numpy(away)) if away else iter(())
+    return [x if is_here(x) else next(found) for x in xs]
 
 
 def truths(*flags: Any) -> list[bool]:

@@ -162,9 +162,15 @@ class Problem:
     def slope(self, matrix: Matrix, index: Index, moving: Sequence[DimArray] | None = None) -> Tape:
         """The cost of some cells, recorded from the entries that are free, or from others given in place of them."""
         parts, args, seen = self.parameters.parts(matrix, self.backend), self.arguments(index), self.seen(index)
-        at = self.moving(range(len(parts)))
         if seen is not None:
             seen = relabel(seen, {}, hide=(CELL,)) if self.cells.names else slice_of(seen, CELL, 0)
+        return self.slope_of(parts, args, seen, moving)
+
+    def slope_of(
+        self, parts: Sequence[DimArray], args: Any, seen: DimArray | None, moving: Sequence[DimArray] | None = None
+    ) -> Tape:
+        """The same, given all entries and arguments, and which residuals count."""
+        at = self.moving(range(len(parts)))
 
         def function(traced: list[DimArray]) -> Sequence[DimArray]:
             full = dict(enumerate(parts)) | dict(zip(at, traced, strict=True))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.optimize
 import xarray as xr
 
 import namedgrad as ng
+from namedgrad.fit import slopes
+from namedgrad.fit.replay import Replay
 
 METHODS = ("lbfgs", "newton-cg", "gradient-descent")
 RNG = np.random.default_rng(0)
@@ -474,3 +478,109 @@ def test_a_loss_that_determines_nothing_and_one_that_is_nowhere_leave_the_errors
     scale = xr.DataArray([1.0, 0.0, np.nan, 4.0], dims="cell")
     fit = ng.minimize(lambda p, k: 0.5 * k * (p["x"] - 1.0) ** 2 + 0.0 * p["x"], {"x": 3.0}, scale, over="cell")
     np.testing.assert_allclose(fit.stderr["x"], [1.0, np.inf, np.nan, 0.5])
+
+
+class Counted:
+    """A loss that counts its calls."""
+
+    def __init__(self, loss):
+        self.loss, self.calls = loss, 0
+
+    def __call__(self, *args):
+        self.calls += 1
+        return self.loss(*args)
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "gradient-descent"])
+@pytest.mark.parametrize("cells", [1, 3, 40, 900])
+def test_a_loss_is_called_a_few_times_however_long_the_fit_takes(method, cells, monkeypatch):
+    monkeypatch.setattr(slopes, "TILE_ELEMENTS", 200)
+    x, y = (np.resize(STARTS[n][::-1], cells) for n in "xy")
+    start = {"x": ng.DimArray(x, ("cell",)), "y": ng.DimArray(y, ("cell",))}
+    most = 60 if method == "lbfgs" else 30
+    loss = Counted(lambda p: np.log(1 + rosenbrock(p)))
+    fit = ng.minimize(loss, start, over="cell", method=method, max_iterations=most)
+    assert fit.iterations.max() > 20
+    assert loss.calls <= 6  # a look at it, three evaluations, recordings of two sizes
+    for i in range(min(cells, 3)):  # cells end where they would alone
+        one = Counted(loss.loss)
+        alone = ng.minimize(one, {"x": x[i], "y": y[i]}, method="lbfgs")
+        assert one.calls <= 6
+        if fit.status[i] == 0:
+            np.testing.assert_allclose([alone.params["x"], alone.params["y"]], 1, rtol=1e-5)
+            np.testing.assert_allclose([fit.params["x"][i], fit.params["y"][i]], 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("over", [(), "cell"])
+def test_a_loss_that_is_drawn_anew_is_called_in_every_evaluation(over):
+    rng, seen = np.random.default_rng(3), []
+
+    def loss(p):
+        seen.append(rng.normal())
+        return rosenbrock(p) * (2 + 1e-7 * seen[-1])
+
+    start = {"x": ng.DimArray(np.array([-1.0, 0.5]), ("cell",)) if over else -1.0, "y": 1.0}
+    fit = ng.minimize(loss, start, over=over, max_iterations=30)
+    assert len(seen) > fit.iterations.max() > 8
+
+
+def test_python_that_follows_the_parameters_is_asked_every_time():
+    def huber(p):
+        off = p["x"] - 3.0
+        return off**2 if abs(off) < 1 else 2 * abs(off) - 1
+
+    loss = Counted(huber)
+    fit = ng.minimize(loss, {"x": 40.0}, method="gradient-descent", max_iterations=200)
+    assert fit.params["x"].item() == pytest.approx(3, abs=1e-6)
+    assert loss.calls > fit.iterations > 2
+
+
+def decay_by_hand(v, t, y):
+    """What a Poisson process with a mean that decays makes improbable, with its gradient."""
+    seen, mean = np.isfinite(y), v[0] * np.exp(-v[1] * t)
+    off = (1 - y / mean)[seen]
+    return (mean - y * np.log(mean))[seen].sum(), [off @ (mean / v[0])[seen], -off @ (mean * t)[seen]]
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 40])
+@pytest.mark.parametrize("rigid", [False, True])
+def test_programs_of_losses_serve_any_number_of_cells(size, rigid, monkeypatch):
+    """Tiles of fewer cells than there are, of one, and programs that are known to serve no other number."""
+    def settle(program, other):
+        found(program, other)
+        program.flexible &= not rigid
+
+    found = Replay.settle
+    monkeypatch.setattr(Replay, "settle", settle)
+    monkeypatch.setattr(slopes, "TILE_ELEMENTS", 9 * size)
+    t, rate = np.linspace(0, 2, 9), np.linspace(0.3, 1.4, 40)
+    y = RNG.poisson(20 * np.exp(-rate[:, None] * t)).astype(float)
+    y[5, 3] = np.nan
+
+    def loss(p, t, y):
+        mean = p["a"] * np.exp(-p["k"] * t)
+        return ng.where(ng.isnan(y), 0.0, mean - y * np.log(mean)).sum()
+
+    counted = Counted(loss)
+    fit = ng.minimize(counted, {"a": 10.0, "k": 0.5}, ng.DimArray(t, "t"), ng.DimArray(y, ("cell", "t")), over="cell")
+    assert (fit.status == 0).all()
+    assert counted.calls <= 6
+    for i in (0, 5, 39):
+        best = scipy.optimize.minimize(decay_by_hand, [10.0, 0.5], (t, y[i]), jac=True, method="BFGS", options={"gtol": 1e-9})
+        np.testing.assert_allclose([fit.params["a"][i], fit.params["k"][i]], best.x, rtol=1e-6)
+
+
+def test_losses_with_slopes_of_0_times_infinity_are_recorded_too():
+    loss = Counted(lambda p, t, y: ((ng.where(t > 0, np.sqrt(np.exp(p["l"]) * t), 0.0) - y) ** 2).sum())
+    t, y = np.arange(6.0), RNG.uniform(2, 4, (30, 6))
+    fit = ng.minimize(loss, {"l": 9.0}, ng.DimArray(t, "t"), ng.DimArray(y, ("cell", "t")), over="cell", tol=1e-10)
+    np.testing.assert_allclose(fit.params["l"], 2 * np.log(y @ np.sqrt(t) / t.sum()), rtol=1e-8)
+    assert loss.calls <= 6
+    assert fit.iterations.max() > 3
+
+
+def test_a_fit_with_a_recorded_loss_can_be_pickled():
+    fit = ng.minimize(rosenbrock, starts(), over="cell")
+    again = pickle.loads(pickle.dumps(fit))
+    np.testing.assert_allclose(again.covariance[0], [[0.5, 1], [1, 2.005]], rtol=1e-6)  # the inverse of the Hessian
+    np.testing.assert_array_equal(again.params["x"], fit.params["x"])
