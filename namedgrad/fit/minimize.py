@@ -24,7 +24,7 @@ from namedgrad.fit.one_problem import lbfgsb
 from namedgrad.fit.parameters import Matrix, labels_of, pairs_of
 from namedgrad.fit.problem import TOLERANCE, Problem, batches, require_positive, single
 from namedgrad.fit.result import FitResult
-from namedgrad.fit.slopes import Slopes
+from namedgrad.fit.slopes import Bends, Slopes
 from namedgrad.fit.status import Status
 from namedgrad.fit.stochastic import Adam, Rate, Scheduled
 from namedgrad.fit.times import Origins, origins, with_dates
@@ -74,7 +74,8 @@ class Loss(Problem):
 
     def evaluate(self, free: Matrix, index: Index) -> Slope:
         """Loss and gradient of some cells."""
-        return self.slopes(self.full(free, index), index)
+        rows = self.slopes(index, self.full(free, index))
+        return Slope(rows[0], rows[1:])
 
     def in_units(self, free: Matrix, index: Index) -> Slope:
         """The same in a unit per cell, a power of 2 near what was found first: in others squares may overflow."""
@@ -89,8 +90,14 @@ class Loss(Problem):
 
     def bend(self, free: Matrix, index: Index) -> Callable[[Matrix], Matrix]:
         """The Hessian of some cells in these units, as a product with vectors."""
-        times = self.curvature(self.full(free, index), index)
-        return lambda v: times(v) / self.unit[index]
+        matrix = self.full(free, index)
+
+        def times(v: Matrix) -> Matrix:
+            along = np.zeros_like(matrix)
+            along[self.free] = v
+            return self.bends(index, matrix, along) / self.unit[index]
+
+        return times
 
     def is_lowest(self, free: Matrix, level: Matrix, index: Index) -> Flags:
         """Whether the loss rises to both sides of where cells are, along rows that are level, and depends on each.
@@ -123,7 +130,8 @@ class Loss(Problem):
         if issubclass(method, Scheduled):
             own |= {"rate": rate, "most": max_iterations}
         self.size = self.batch(None, self._per_cell())
-        self.slopes = Slopes(self, steady=not issubclass(method, Scheduled))  # a loss with set steps may be drawn anew
+        steady = not issubclass(method, Scheduled)  # a loss with set steps may be drawn anew
+        self.slopes, self.bends = Slopes(self, steady=steady), Bends(self, steady=steady)
         self.unit = np.full(self.cells.count, 1.0 if method is Scheduled else np.nan)
         usable = np.isfinite(self.start).all(axis=0)
         watch = Watch(self, callback)

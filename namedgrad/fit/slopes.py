@@ -1,4 +1,4 @@
-"""Loss and gradient of many cells: by the user's function at first, then by a recording of it.
+"""Loss and gradient of many cells, and Hessian products: by the user's function at first, then by a recording of it.
 
 A recording spares the user's Python code, names and traces, which are most of an evaluation of few numbers; of many, it
 works on a tile of cells at a time, which stays in the cache.
@@ -6,31 +6,31 @@ works on a tile of cells at a time, which stays in the cache.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from namedgrad.array import DimArray, make
+from namedgrad.axes import Names
 from namedgrad.fit.cells import CELL, Index
-from namedgrad.fit.descent import Slope
 from namedgrad.fit.evaluate import TILE_ELEMENTS, fewer, padded
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.places import all_here
 from namedgrad.fit.replay import Replay, RigidError
-from namedgrad.fit.small import Array
 from namedgrad.rules.structure import reorder
-from namedgrad.transforms.tape import Tape, ones_like_output
+from namedgrad.transforms.tape import ones_like_output, record
 
 if TYPE_CHECKING:
     from namedgrad.fit.minimize import Loss
 
 PATIENCE = 2  # evaluations until one is recorded, which takes as long as two to six: a fit may be done before
+FEW = 4096  # numbers that take no time: fewer cells are filled up to so many, rather than another program recorded
 DIGITS = 0.6  # of those that there are: in so many an evaluation and a replay have to agree
 
 
 class Slopes:
-    """Loss and gradient of any cells of a problem, given all rows of their parameters.
+    """Loss and gradient of any cells of a problem, as (row, cell), given all rows of their parameters.
 
     Parameters
     ----------
@@ -40,6 +40,7 @@ class Slopes:
 
     def __init__(self, problem: Loss, *, steady: bool) -> None:
         self.problem, self.steady, self.calls = problem, steady, 0
+        self.dims = self.dims_of([x.names for x in problem.moving([*problem.parameters.own.values()])])
         self.program: Replay | None = None
         self.trusted = False
 
@@ -47,104 +48,147 @@ class Slopes:
         """All but the program, which cannot be pickled."""
         return {**vars(self), "steady": False, "program": None, "trusted": False}
 
-    def __call__(self, matrix: Matrix, index: Index) -> Slope:
+    def __call__(self, index: Index, *matrices: Matrix) -> Matrix:
         """Those of some cells."""
         if self.program is not None and self.trusted:
-            return self._replayed(self.program, matrix, index)
-        found = self._evaluated(matrix, index)
+            return self._replayed(self.program, index, matrices)
+        found = self.evaluated(index, *matrices)
         if self.steady:
             self.calls += 1
-            self._learn(matrix, index, found)
+            self._learn(found, index, matrices)
         return found
 
-    def _evaluated(self, matrix: Matrix, index: Index) -> Slope:
+    def dims_of(self, own: list[Names]) -> list[Names]:
+        """Dims of the results, given those of parameters."""
+        return [(), *own]
+
+    def evaluated(self, index: Index, matrix: Matrix) -> Matrix:
         """By the user's function."""
-        tape = self.problem.slope(matrix, index)
-        cost = self.problem.table(tape.outs[0], len(index), "loss").to_numpy()
-        return Slope(cost, self.problem.rows(tape.pull([ones_like_output(tape.outs[0])]), len(index)))
+        p = self.problem
+        parts = p.parameters.parts(matrix, p.backend)
+        return _stacked(self._tables(self.computed(p.arguments(index), parts), len(index)), len(index))
+
+    def computed(self, args: Any, parts: Sequence[DimArray]) -> list[DimArray]:
+        """The same, given all entries and arguments."""
+        tape = self.problem.slope_of(parts, args, None)
+        return [tape.outs[0], *tape.pull([ones_like_output(tape.outs[0])])]
+
+    def units(self, matrix: Matrix) -> Matrix:
+        """What makes rows comparable: the loss changes by so many of each if a parameter changes by all of itself."""
+        free = matrix[self.problem.free]
+        return np.concatenate([np.ones_like(free[:1]), free])
+
+    def _tables(self, found: Sequence[DimArray], count: int) -> list[Any]:
+        """Plain arrays that have their cells last."""
+        tables = (self.problem.table(x, count, "loss") for x in found)
+        return [reorder(x, (*dims, CELL)).raw for x, dims in zip(tables, self.dims, strict=True)]
 
     # ---------------------------------------------------------------- recorded
 
-    def _learn(self, matrix: Matrix, index: Index, found: Slope) -> None:
+    def _learn(self, found: Matrix, index: Index, matrices: Sequence[Matrix]) -> None:
         """Record an evaluation, when it is time, and trust the program if it gives what was found in the next one.
 
         It does not where the function computes with what changes from call to call, such as random numbers.
         """
         try:
             if self.calls == PATIENCE:
-                self.program = self._recorded(matrix, index)
+                self.program = self._recorded(index, matrices)
             elif self.program is not None:
-                self.trusted = _agree(found, self._replayed(self.program, matrix, index), matrix[self.problem.free])
-                self.steady = self.trusted
+                again = self._replayed(self.program, index, matrices)
+                self.steady = self.trusted = _agree(found, again, self.units(matrices[-1]))
         except Exception:  # noqa: BLE001 - it may ask for values, which a program leaves open; or its own run tells
             self.steady, self.program = False, None
 
-    def _recorded(self, matrix: Matrix, index: Index) -> Replay:
+    def _recorded(self, index: Index, matrices: Sequence[Matrix]) -> Replay:
         p = self.problem
         most = TILE_ELEMENTS // p.cells.width if p.backend.may_branch else p.size
         size = max(1, min(len(index), most))
-        program = self._recording(matrix, index, size)
-        if size > 1:
-            program.settle(lambda: self._recording(matrix, index, fewer(size)))
+        program = self._recording(index, matrices, size)
+        if size * p.cells.width > FEW:
+            program.settle(lambda: self._recording(index, matrices, fewer(size)))
         return program
 
-    def _recording(self, matrix: Matrix, index: Index, size: int) -> Replay:
-        p, some, at = self.problem, matrix[:, :size], index[:size]
-        raws = self._raws(some, at)
-        like, fill = p.parameters.parts(some, p.backend), p.cells.gathered(at, "data")[1]
+    def _recording(self, index: Index, matrices: Sequence[Matrix], size: int) -> Replay:
+        p, at, some = self.problem, index[:size], [m[:, :size] for m in matrices]
+        raws = self._raws(at, some)
+        like, fill = p.parameters.parts(some[0], p.backend), p.cells.gathered(at, "data")[1]
 
-        def run() -> Sequence[Any]:
-            parts = [make(raw, x.names, x.hidden) for raw, x in zip(raws, like, strict=False)]
-            tape = p.slope_of(parts, fill(raws[len(like) :]), None)
-            return [x.raw for x in self._tables(tape, size)]
+        def run() -> list[Any]:
+            rest = iter(raws)
+            several = [[make(next(rest), x.names, x.hidden) for x in like] for _ in some]
+            return self._tables(self.computed(fill([*rest]), *several), size)
 
         return Replay(run, raws, size)
 
-    def _tables(self, tape: Tape, size: int) -> list[DimArray]:
-        """The loss and its gradient, cells last."""
-        p = self.problem
-        owns = p.moving(list(p.parameters.own.values()))
-        gradients = zip(tape.pull([ones_like_output(tape.outs[0])]), owns, strict=True)
-        tables = [reorder(p.table(g, size, "gradient"), (*own.names, CELL)) for g, own in gradients]
-        return [p.table(tape.outs[0], size, "loss"), *tables]
-
-    def _raws(self, matrix: Matrix, index: Index) -> list[Any]:
+    def _raws(self, index: Index, matrices: Sequence[Matrix]) -> list[Any]:
         """The inputs of a program."""
         p = self.problem
-        return [*p.parameters.raws(matrix, p.backend), *p.cells.gathered(index, "data")[0]]
+        return [*(x for m in matrices for x in p.parameters.raws(m, p.backend)), *p.cells.gathered(index, "data")[0]]
 
-    def _replayed(self, program: Replay, matrix: Matrix, index: Index) -> Slope:
+    def _replayed(self, program: Replay, index: Index, matrices: Sequence[Matrix]) -> Matrix:
         tiles = [slice(i, i + program.size) for i in range(0, len(index), program.size)]
-        found = [self._tile(program, matrix[:, at], index[at]) for at in tiles]
-        return found[0] if len(found) == 1 else Slope(*(np.concatenate(x, axis=-1) for x in zip(*found, strict=True)))
+        found = [self._tile(program, index[at], [m[:, at] for m in matrices]) for at in tiles]
+        return found[0] if len(found) == 1 else np.concatenate(found, axis=-1)
 
-    def _tile(self, program: Replay, matrix: Matrix, index: Index) -> Slope:
+    def _tile(self, program: Replay, index: Index, matrices: Sequence[Matrix]) -> Matrix:
         count = len(index)
         if not program.flexible:
             at = padded(np.arange(count), program.size)
-            matrix, index = matrix[:, at], index[at]
+            index, matrices = index[at], [m[:, at] for m in matrices]
         try:
-            cost, *gradients = self._run(program, self._raws(matrix, index), len(index))
+            return _run(program, self._raws(index, matrices), len(index))[:, :count]
         except RigidError:
             program.flexible = False
-            return self._tile(program, matrix, index)
-        return Slope(cost[0, :count], np.concatenate(gradients)[:, :count])
-
-    @staticmethod
-    def _run(program: Replay, raws: list[Any], count: int) -> list[Any]:
-        """The results, ``(row, cell)``; where they are not finite, 0 times infinity is 0."""
-        found = all_here(program(raws, count))
-        if not all(np.isfinite(x).all() for x in found):
-            found = all_here(program(raws, count, guard=True))
-        return [x.reshape(-1, count) for x in found]
+            return self._tile(program, index, matrices)
 
 
-def _agree(one: Slope, other: Slope, free: Matrix) -> bool:
-    """Whether they are the same to rounding, measured by the largest change that a parameter may make of the loss."""
-    size = np.maximum(np.abs(one.cost), np.abs(one.gradient * free).max(axis=0))
-    same = np.finfo(one.cost.dtype).eps ** DIGITS * size
+class Bends(Slopes):
+    """The derivative of the gradient along a vector per cell: the Hessian times it, of the free rows."""
 
-    def are_same(x: Array, y: Array, by: Array | float) -> bool:
-        return bool(((np.abs((x - y) * by) <= same) | (x == y) | (np.isnan(x) & np.isnan(y))).all())
+    at: tuple[Matrix, Callable[[Matrix], Matrix]] | None = None
 
-    return are_same(one.cost, other.cost, 1.0) and are_same(one.gradient, other.gradient, free)
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the tape, too."""
+        return {**super().__getstate__(), "at": None}
+
+    def dims_of(self, own: list[Names]) -> list[Names]:
+        """Those of parameters."""
+        return own
+
+    def evaluated(self, index: Index, matrix: Matrix, along: Matrix) -> Matrix:  # type: ignore[override]
+        """By the user's function, which is called once for all vectors at a place."""
+        if self.at is None or self.at[0] is not matrix:
+            self.at = matrix, self.problem.curvature(matrix, index)
+        return self.at[1](along[self.problem.free])
+
+    def computed(self, args: Any, parts: Sequence[DimArray], along: Sequence[DimArray]) -> list[DimArray]:  # type: ignore[override]
+        """The same, given all entries and arguments."""
+        p = self.problem
+
+        def gradients(moving: Sequence[DimArray]) -> Sequence[DimArray]:
+            tape = p.slope_of(parts, args, None, moving)
+            return tape.pull([ones_like_output(tape.outs[0])])
+
+        return record(gradients, p.moving(parts)).push(p.moving(along))
+
+    def units(self, along: Matrix) -> Matrix:
+        """Along a vector the gradient changes by so many of each."""
+        return along[self.problem.free]
+
+
+def _run(program: Replay, raws: list[Any], count: int) -> Matrix:
+    """Rows of results; where they are not finite, 0 times infinity is 0."""
+    found = _stacked(program(raws, count), count)
+    return found if np.isfinite(found).all() else _stacked(program(raws, count, guard=True), count)
+
+
+def _stacked(tables: Sequence[Any], count: int) -> Matrix:
+    """Arrays that have their cells last as rows on the host."""
+    return np.concatenate([x.reshape(-1, count) for x in all_here(tables)])
+
+
+def _agree(one: Matrix, other: Matrix, units: Matrix) -> bool:
+    """Whether rows are the same to rounding, measured by the largest in their units."""
+    same = np.finfo(one.dtype).eps ** DIGITS * np.abs(one * units).max(axis=0)
+    close = (np.abs((one - other) * units) <= same) | (one == other) | (np.isnan(one) & np.isnan(other))
+    return bool(close.all())
