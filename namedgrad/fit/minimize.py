@@ -123,34 +123,43 @@ class Loss(Problem):
         callback: Callback | None = None,
     ) -> Found:  # fmt: skip
         """Minimise in every cell; gives ``x``, ``cost`` and ``iterations``."""
-        start, lower, upper = (m[self.free] for m in (self.start, self.lower, self.upper))
+        # Where steps have set lengths the loss may be drawn anew; a callback may change what it captures.
+        steady = callback is None and not issubclass(method, Scheduled)
+        self.slopes, self.bends = Slopes(self, steady=steady), Bends(self, steady=steady)
+        self.size = self.batch(None, self._per_cell())
+        self.unit = np.full(self.cells.count, 1.0 if method is Scheduled else np.nan)
         own: dict[str, Any] = {}
         if method is NewtonCG:
             own["curvature"] = self.bend
         if issubclass(method, Scheduled):
             own |= {"rate": rate, "most": max_iterations}
-        self.size = self.batch(None, self._per_cell())
-        steady = not issubclass(method, Scheduled)  # a loss with set steps may be drawn anew
-        self.slopes, self.bends = Slopes(self, steady=steady), Bends(self, steady=steady)
-        self.unit = np.full(self.cells.count, 1.0 if method is Scheduled else np.nan)
-        usable = np.isfinite(self.start).all(axis=0)
-        watch = Watch(self, callback)
-        with quiet():
-            if method is LBFGS and not self.cells.names and usable.all():
-                found = lbfgsb(
-                    lambda x: self.evaluate(x, self.everywhere), start[:, 0], lower[:, 0], upper[:, 0], tol=tol,
-                    max_iterations=max_iterations, watch=lambda x, cost: watch(self.everywhere, x, cost),
-                )  # fmt: skip
-                progress.update(1)
+        try:
+            with quiet():
+                found = self._searched(method, own, tol, max_iterations, progress, Watch(self, callback))
                 return self._looked_at(found)
-            found = solve(
-                self.in_units, lambda at: method.enter(at, start[:, at], lower[:, at], upper[:, at], **own),
-                self.everywhere[usable], self.cells.count, keep=("x", "cost", "gradient", "iterations"),
-                size=self.size, tol=tol, max_iterations=max_iterations, report=progress.update,
-                watch=None if callback is None else lambda b: watch(b.index, b.x, b.cost * self.unit[b.index]),
+        finally:
+            del self.slopes, self.bends  # and what they recorded
+
+    def _searched(
+        self, method: type[Descent], own: Mapping[str, Any], tol: float, max_iterations: int, progress: Progress,
+        watch: Watch,
+    ) -> Found:  # fmt: skip
+        start, lower, upper = (m[self.free] for m in (self.start, self.lower, self.upper))
+        usable = np.isfinite(self.start).all(axis=0)
+        if method is LBFGS and not self.cells.names and usable.all():
+            found = lbfgsb(
+                lambda x: self.evaluate(x, self.everywhere), start[:, 0], lower[:, 0], upper[:, 0], tol=tol,
+                max_iterations=max_iterations, watch=lambda x, cost: watch(self.everywhere, x, cost),
             )  # fmt: skip
-            found.arrays["cost"] *= self.unit
-            self._looked_at(found)
+            progress.update(1)
+            return found
+        found = solve(
+            self.in_units, lambda at: method.enter(at, start[:, at], lower[:, at], upper[:, at], **own),
+            self.everywhere[usable], self.cells.count, keep=("x", "cost", "gradient", "iterations"),
+            size=self.size, tol=tol, max_iterations=max_iterations, report=progress.update,
+            watch=None if watch.callback is None else lambda b: watch(b.index, b.x, b.cost * self.unit[b.index]),
+        )  # fmt: skip
+        found.arrays["cost"] *= self.unit
         found.status[~usable] = Status.NOT_FINITE
         progress.update(int((~usable).sum()))
         return found

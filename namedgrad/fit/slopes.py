@@ -44,10 +44,6 @@ class Slopes:
         self.program: Replay | None = None
         self.trusted = False
 
-    def __getstate__(self) -> dict[str, Any]:
-        """All but the program, which cannot be pickled."""
-        return {**vars(self), "steady": False, "program": None, "trusted": False}
-
     def __call__(self, index: Index, *matrices: Matrix) -> Matrix:
         """Those of some cells."""
         if self.program is not None and self.trusted:
@@ -147,10 +143,6 @@ class Bends(Slopes):
 
     at: tuple[Matrix, Callable[[Matrix], Matrix]] | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the tape, too."""
-        return {**super().__getstate__(), "at": None}
-
     def dims_of(self, own: list[Names]) -> list[Names]:
         """Those of parameters."""
         return own
@@ -170,6 +162,11 @@ class Bends(Slopes):
             return tape.pull([ones_like_output(tape.outs[0])])
 
         return record(gradients, p.moving(parts)).push(p.moving(along))
+
+    def _learn(self, found: Matrix, index: Index, matrices: Sequence[Matrix]) -> None:
+        super()._learn(found, index, matrices)
+        if self.trusted:
+            self.at = None  # a tape of many cells is large
 
     def units(self, along: Matrix) -> Matrix:
         """Along a vector the gradient changes by so many of each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 
 import numpy as np
@@ -522,6 +523,16 @@ def test_a_loss_that_is_drawn_anew_is_called_in_every_evaluation(over):
     start = {"x": ng.DimArray(np.array([-1.0, 0.5]), ("cell",)) if over else -1.0, "y": 1.0}
     fit = ng.minimize(loss, start, over=over, max_iterations=30)
     assert len(seen) > fit.iterations.max() > 8
+
+
+@pytest.mark.parametrize("over", [(), "cell"])
+@pytest.mark.parametrize("method", ["lbfgs", "newton-cg"])
+def test_a_loss_beside_a_callback_that_may_change_it_is_called_in_every_evaluation(method, over):
+    start = {n: ng.DimArray(v, ("cell",)) if over else v[0] for n, v in STARTS.items()}
+    loss, seen = Counted(rosenbrock), []
+    ng.minimize(loss, start, over=over, method=method, callback=lambda params, cost: seen.append(loss.calls))
+    assert len(seen) > 8
+    assert all(x < y for x, y in itertools.pairwise(seen))
 
 
 def test_python_that_follows_the_parameters_is_asked_every_time():
