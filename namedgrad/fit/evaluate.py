@@ -181,7 +181,7 @@ class Evaluator:
         if not (p.backend.may_branch and program.flexible and 1 < size <= p.cells.count):
             return
         self.alike = Alike(program, p.parameters.raws(start[:, :1], p.backend))
-        at = self._where_alike(p.everywhere[: fewer(size)])
+        at = self._where_alike(p.everywhere[: _fewer(size)])
         if at is None or not _are_close(at, layout.point(found.raws(), size)):
             self.alike = None
 
@@ -272,7 +272,7 @@ class Evaluator:
         try:
             whole = program(size)
             if size > 1:
-                whole.settle(lambda: program(fewer(size)))
+                whole.settle(lambda: program(_fewer(size)))
         except Exception:  # noqa: BLE001 - it may ask for values, which a program leaves open; or its own run tells
             self.recordable = False
             return None
@@ -284,7 +284,7 @@ def padded(index: Index, size: int) -> Index:
     return index if len(index) == size else index[np.minimum(np.arange(size), len(index) - 1)]
 
 
-def fewer(size: int) -> int:
+def _fewer(size: int) -> int:
     """Another number of cells."""
     return -(-size // 2)
 

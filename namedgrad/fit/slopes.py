@@ -14,10 +14,10 @@ import numpy as np
 from namedgrad.array import DimArray, make
 from namedgrad.axes import Names
 from namedgrad.fit.cells import CELL, Index
-from namedgrad.fit.evaluate import TILE_ELEMENTS, fewer, padded
+from namedgrad.fit.evaluate import padded
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.places import all_here
-from namedgrad.fit.replay import Replay, RigidError
+from namedgrad.fit.replay import Replay
 from namedgrad.rules.structure import reorder
 from namedgrad.transforms.tape import ones_like_output, record
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from namedgrad.fit.minimize import Loss
 
 PATIENCE = 2  # evaluations until one is recorded, which takes as long as two to six: a fit may be done before
-FEW = 4096  # numbers that take no time: fewer cells are filled up to so many, rather than another program recorded
+TILE_ELEMENTS = 1 << 14  # numbers in one tile, which take about as long as the Python between them
 DIGITS = 0.6  # of those that there are: in so many an evaluation and a replay have to agree
 
 
@@ -99,13 +99,7 @@ class Slopes:
         p = self.problem
         most = TILE_ELEMENTS // p.cells.width if p.backend.may_branch else p.size
         size = max(1, min(len(index), most))
-        program = self._recording(index, matrices, size)
-        if size * p.cells.width > FEW:
-            program.settle(lambda: self._recording(index, matrices, fewer(size)))
-        return program
-
-    def _recording(self, index: Index, matrices: Sequence[Matrix], size: int) -> Replay:
-        p, at, some = self.problem, index[:size], [m[:, :size] for m in matrices]
+        at, some = index[:size], [m[:, :size] for m in matrices]
         raws = self._raws(at, some)
         like, fill = p.parameters.parts(some[0], p.backend), p.cells.gathered(at, "data")[1]
 
@@ -127,15 +121,16 @@ class Slopes:
         return found[0] if len(found) == 1 else np.concatenate(found, axis=-1)
 
     def _tile(self, program: Replay, index: Index, matrices: Sequence[Matrix]) -> Matrix:
-        count = len(index)
-        if not program.flexible:
-            at = padded(np.arange(count), program.size)
+        """Fewer cells than a program is for are filled up: that takes no longer than its Python."""
+        count, size = len(index), program.size
+        if count < size:
+            at = padded(np.arange(count), size)
             index, matrices = index[at], [m[:, at] for m in matrices]
-        try:
-            return _run(program, self._raws(index, matrices), len(index))[:, :count]
-        except RigidError:
-            program.flexible = False
-            return self._tile(program, index, matrices)
+        raws = self._raws(index, matrices)
+        found = _stacked(program(raws), size)
+        if not np.isfinite(found).all():
+            found = _stacked(program(raws, guard=True), size)  # 0 times infinity is 0
+        return found[:, :count]
 
 
 class Bends(Slopes):
@@ -171,12 +166,6 @@ class Bends(Slopes):
     def units(self, along: Matrix) -> Matrix:
         """Along a vector the gradient changes by so many of each."""
         return along[self.problem.free]
-
-
-def _run(program: Replay, raws: list[Any], count: int) -> Matrix:
-    """Rows of results; where they are not finite, 0 times infinity is 0."""
-    found = _stacked(program(raws, count), count)
-    return found if np.isfinite(found).all() else _stacked(program(raws, count, guard=True), count)
 
 
 def _stacked(tables: Sequence[Any], count: int) -> Matrix:
