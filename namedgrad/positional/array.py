@@ -540,11 +540,20 @@ def box(x: DimArray, kind: type[PositionalArray] = PositionalArray) -> Any:
 
 
 def _plain(raw: Any) -> Any:
-    """A raw array for the user; memory that is part of another array's must not be written."""
-    if isinstance(raw, np.ndarray) and raw.base is not None:
+    """A raw array for the user; what others refer to, as a part of theirs, must not be written."""
+    if isinstance(raw, np.ndarray) and raw.base is not None and not _is_alone(raw):
         raw = raw.view()
         raw.flags.writeable = False
     return raw
+
+
+def _is_alone(raw: np.ndarray[Any, Any]) -> bool:
+    """Whether a view shows cells that it alone refers to, each once, as a result in another shape does."""
+    if not isinstance(raw.base, np.ndarray) or not raw.base.flags.owndata:
+        return False
+    if any(size > 1 and not step for size, step in zip(raw.shape, raw.strides, strict=True)):
+        return False
+    return sys.getrefcount(raw.base) == 2  # by raw and by this call
 
 
 def view_of(

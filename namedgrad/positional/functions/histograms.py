@@ -51,7 +51,7 @@ def _counted(sample: list[Any], edges: list[Any], weights: Any) -> Any:
     heavy = numbered(np.ones_like(cell, np.int64) if weights is None else np.ravel(weights))
     heavy = cast(heavy, np.result_type(heavy.dtype, np.int64 if weights is None else np.float64))  # as NumPy adds
     table = segment_sum(heavy, named(place, heavy.dims), heavy.dims[0], cells + 1, skipna=False)
-    return np.reshape(wrap(table)[:-1], sizes)
+    return np.reshape(wrap(table)[:-1], sizes).copy()  # which may be written into
 
 
 def _table(sample: list[Any], fixed: list[Any], edges: list[Any], density: bool | None, weights: Any) -> Any:
