@@ -65,7 +65,8 @@ def oracle(session: nox.Session) -> None:
 def xarray(session: nox.Session) -> None:
     """The tests of xarray programs with the packages that xarray takes shortcuts through, and programs of others."""
     session.install("-e", ".[dev]")
-    session.install("numbagg", "bottleneck", "flox", "pyet", "xclim", "xrft", "xskillscore")
+    session.install("numbagg", "bottleneck", "flox")
+    session.install("cf_xarray", "pyet", "xarray-regrid", "xclim", "xhistogram", "xrft", "xskillscore")
     where = session.posargs or ["tests/xarray", "-m", "not gpu"]
     session.run("pytest", *WORKERS, *where, env=HEADLESS | ONE_THREAD)
 

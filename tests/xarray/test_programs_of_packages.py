@@ -86,11 +86,34 @@ XRFT = {
     "cross_spectrum": lambda p, x: p.cross_spectrum(x, PLANE**2, dim=["y", "x"]),
     "detrend": lambda p, x: p.detrend(x, dim=["y", "x"], detrend_type="linear"),
 }  # fmt: skip
+XHISTOGRAM = {
+    "weights": lambda p, x: p.histogram(PLANE.rename("z"), bins=[np.linspace(-3, 3, 7)], weights=x, dim=["y", "x"]),
+    "density": lambda p, x: p.histogram(PLANE.rename("z"), bins=[np.linspace(-3, 3, 7)], weights=x**2, density=True),
+}  # fmt: skip
+CF = {
+    "weighted": lambda p, x: x.cf.weighted(np.cos(np.deg2rad(x.lat))).mean("latitude"),
+    "differentiate": lambda p, x: x.cf.differentiate("latitude"),
+    "interp": lambda p, x: x.cf.interp(latitude=[25.0, 33.0]),
+}  # fmt: skip
+GLOBE = xr.DataArray(
+    np.random.default_rng(6).normal(size=(9, 12)),
+    {"latitude": np.linspace(-80, 80, 9), "longitude": 30.0 * np.arange(12)},
+    ("latitude", "longitude"),
+)
+TARGET = xr.Dataset(coords={"latitude": np.linspace(-60, 60, 5), "longitude": np.linspace(10, 300, 7)})
+REGRID = {
+    "linear": lambda p, x: x.regrid.linear(TARGET),
+    "nearest": lambda p, x: x.regrid.nearest(TARGET),
+    "conservative": lambda p, x: x.regrid.conservative(TARGET, latitude_coord="latitude"),
+}  # fmt: skip
 PROGRAMS = {
     "xclim.indices": (XCLIM, WARM),
     "pyet": (PYET, (WARM - 273.15).drop_attrs()),
     "xskillscore": (XSKILLSCORE, WARM.drop_attrs()),
     "xrft": (XRFT, PLANE),
+    "xhistogram.xarray": (XHISTOGRAM, 1 + PLANE**2),
+    "cf_xarray": (CF, WARM.drop_attrs(deep=False)),
+    "xarray_regrid": (REGRID, GLOBE),
 }
 ALONE = [  # with no other field
     "tx_max", "growing_degree_days", "heating_degree_days", "temperature_seasonality", "relative_humidity",
