@@ -1,4 +1,4 @@
-"""Bessel functions by other names, of Hankel and Kelvin: derivatives by neighbouring orders (DLMF 10.6, 10.61)."""
+"""Bessel functions by other names, of Hankel, Struve and Kelvin: derivatives by neighbouring orders (DLMF 10.6, 10.61, 11.4)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from namedgrad.array import DimArray, TraceError
-from namedgrad.rules.elementwise import absolute_real, c, divide, less, trunc
+from namedgrad.rules.elementwise import absolute_real, c, divide, less, power, trunc
 from namedgrad.rules.special.bessel import (
     _in_order,
     _jv_slope,
@@ -15,8 +15,9 @@ from namedgrad.rules.special.bessel import (
     _of_waves,
     _yv_slope,
 )
-from namedgrad.rules.special.declare import Function, constant_in, is_formula, slope_by_value, special
-from namedgrad.rules.structure import add, multiply, negative, subtract, where
+from namedgrad.rules.special.declare import Function, constant_in, is_formula, scaled, slope_by_value, special
+from namedgrad.rules.special.quotients import rgamma
+from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
 from namedgrad.trace import innermost
 
 _J_ORDER, _Y_ORDER = _in_order("jv_order", 1, _of_waves), _in_order("yv_order", 1, _of_waves)
@@ -60,6 +61,19 @@ def _bend(y: DimArray, other: DimArray, x: DimArray, limit: float) -> DimArray:
     return where(tiny, c(limit), usual)
 
 
+def _struve_slope(f: Function, sign: int, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
+    """``f(v - 1) - v / x f(v)``; at 0 from both neighbours and what they miss."""
+    below = f(subtract(v, c(1.0)), x)
+    if is_formula(x):
+        return subtract(below, multiply(divide(v, x), y))
+    zero = equal(x, c(0))
+    usual = subtract(below, multiply(divide(v, where(zero, c(1.0), x)), y))
+    half = multiply(power(scaled(0.5, x), v), scaled(1 / math.sqrt(math.pi), rgamma(add(v, c(1.5)))))
+    above = f(add(v, c(1.0)), x)
+    around = scaled(0.5, add(subtract(below, above) if sign < 0 else add(below, above), half))
+    return where(zero, around, usual)
+
+
 _yn_slope = slope_by_value("yn", lambda: yn, _of_waves)
 _hankel1_slope = slope_by_value("hankel1", lambda: hankel1, _between, _hankel_in_order(1))
 _hankel2_slope = slope_by_value("hankel2", lambda: hankel2, _between, _hankel_in_order(-1))
@@ -94,6 +108,12 @@ hankel1e = special(
 hankel2e = special(
     "hankel2e", _order("hankel2e(v, z)"), lambda y, v, z: _hankel2e_slope(y, v, z),
     domain=_ORDERS, operands=_V, says="Hankel function of the second kind, times exp(i z).", source="DLMF 10.6.1.")
+struve = special(
+    "struve", _order("struve(v, x)"), lambda y, v, x: _struve_slope(struve, -1, y, v, x),
+    domain=_ORDERS, operands=("v", "x"), says="Struve function of real order v.", source="DLMF 11.4.27, at 0 11.4.24.")
+modstruve = special(
+    "modstruve", _order("modstruve(v, x)"), lambda y, v, x: _struve_slope(modstruve, 1, y, v, x),
+    domain=_ORDERS, operands=("v", "x"), says="Modified Struve function of real order v.", source="DLMF 11.4.29, at 0 11.4.26.")
 ber = special("ber", lambda y, x: berp(x), domain="real", says="Kelvin function ber.")
 bei = special("bei", lambda y, x: beip(x), domain="real", says="Kelvin function bei.")
 ker = special("ker", lambda y, x: kerp(x), domain="positive", says="Kelvin function ker.")
