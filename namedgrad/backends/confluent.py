@@ -33,7 +33,7 @@ class ConfluentKernels:
     def lpmv_rest(self, j: int, m: Raw, v: Raw, x: Raw) -> Raw:
         """The j-th derivative of a Legendre function over ``(1 - x**2)**(|m| / 2)``, also at -1 and 1.
 
-        Without that factor the derivative of one of order ``m`` is minus that of order ``m + 1`` (DLMF 14.6.1), and what
+        Without that factor the derivative of one of order ``m`` is minus that of order ``m + 1`` (DLMF 14.6.1); what
         negative orders are multiplied by is no function of ``x`` (DLMF 14.9.3).
         """
         xp, poch, dtype = self.xp, self.special.poch, result_dtype(m, v, x)

@@ -250,12 +250,17 @@ class NumpySpecial:
         return self._past_exp(self.special.expi(x), _tail, x)
 
     def hyp0f1(self, v: Raw, z: Raw) -> Raw:
-        """SciPy's function, which is 0 or NaN where it overflows."""
-        out = self.special.hyp0f1(v, z)
+        """SciPy's function, which is 0 where it overflows; far on the right from a Bessel function, DLMF 10.39.9."""
+        if is_complex(z) or not np.any(far := np.greater(z, 1e5)):
+            return self.special.hyp0f1(v, z)
+
+        def grown(v: Raw, z: Raw) -> Raw:
+            root = np.sqrt(np.minimum(z, 1e300))
+            logarithm = self.special.gammaln(v) + (1 - v) * np.log(root) + 2 * root
+            return self.special.gammasgn(v) * self.function("ive")(v - 1, 2 * root) * np.exp(logarithm)
+
         with np.errstate(all="ignore"):
-            right = np.greater(np.real(z), 0) & np.equal(np.imag(z), 0) & np.isfinite(v)
-            lost = right & np.equal(np.nan_to_num(out), 0)
-            return self._repaired(out, lost, lambda v, z: self.special.gammasgn(v) * np.inf, v, z)
+            return self._repaired(self.special.hyp0f1(v, np.where(far, 1, z)), far, grown, v, z)
 
     def hyp1f1(self, a: Raw, b: Raw, x: Raw) -> Raw:
         """SciPy's function, which does not return from 1e300 on, and has no limit on the left."""

@@ -85,6 +85,7 @@ SAMPLES = {
     "yv": [sample("order(b)", "complex(a)"), *ORDERS],
     "kv": [sample("order(b)", "positive(a,b)"), sample("order(b)", "complex(a)"), *ORDERS],
     "kve": ORDERS,
+    **dict.fromkeys(("hankel1", "hankel2", "hankel1e", "hankel2e"), ORDERS),
     "hyp1f1": [sample("real(b)", "positive()", "complex(a,b)")],
     "hyp0f1": [sample("count(b)", "complex(a,b)")],
     "hyp2f1": [sample("count(b)", "count()", "count(a)", "complex_unit(a,b)"), sample("positive(b)", "real()", "above_one(a)", "negative(a,b)")],
