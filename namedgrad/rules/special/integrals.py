@@ -234,11 +234,11 @@ def _known(*slopes: Function) -> list[Function]:
     return known_parts(*((f,) for f in slopes))
 
 
-def all_of(function: str, known: list[Function], *xs: DimArray) -> list[DimArray]:
+def all_of(function: str, known: list[Function], *xs: DimArray) -> tuple[DimArray, ...]:
     """The results of a function that has several."""
     values = apply(_TOGETHER, xs, of=function)
     each = [slice_of(values, _PART, k) for k in range(len(known))]
-    return [part(*xs, *each) for part in known]
+    return tuple(part(*xs, *each) for part in known)
 
 
 _sici = _known(lambda x, *_: spherical_j(0)(x), lambda x, *_: _ci_slope(x))
