@@ -70,7 +70,7 @@ class ConfluentKernels:
             return (0.5 * xp.where(xp.isinf(x), 0.0, out)).astype(dtype)
 
     def hyp1f1_order(self, i: int, j: int, a: Raw, b: Raw, x: Raw) -> Raw:
-        """The derivative of orders ``i`` in ``a`` and ``j`` in ``b``; NaN where ``x`` is too large."""
+        """The derivative of orders ``i`` in ``a`` and ``j`` in ``b``; NaN where the series is too short."""
         with np.errstate(all="ignore"):
             out = self._in_blocks(functools.partial(self._kummer, i, j), double(a), double(b), double(x))
         return out.astype(result_dtype(a, b, x))
@@ -92,7 +92,7 @@ class ConfluentKernels:
         term = {m: first + zero if m == (0, 0) else zero for m in every}
         total = term
         sizes = (xp.absolute(v) for v in (a, b, x))
-        least = float(np.nanmax(sum(sizes), initial=0.0)) if self.may_branch else math.inf
+        least = float(np.max(np.nan_to_num(sum(sizes)), initial=0.0)) if self.may_branch else math.inf
         for k in range(_MOST if self.may_branch else _TERMS):
             after: dict[tuple[int, int], Raw] = {}
             for p, q in every:
@@ -102,4 +102,5 @@ class ConfluentKernels:
             total = {m: total[m] + term[m] for m in every}
             if k > least and k % 8 == 0 and not any(np.any(abs(term[m]) > 1e-18 * abs(total[m])) for m in every):
                 break
-        return {(p, q): math.factorial(p) * math.factorial(q) * t for (p, q), t in total.items()}
+        out = {m: xp.where(xp.absolute(term[m]) <= 1e-12 * xp.absolute(t), t, math.nan) for m, t in total.items()}
+        return {(p, q): math.factorial(p) * math.factorial(q) * t for (p, q), t in out.items()}

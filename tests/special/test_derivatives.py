@@ -295,6 +295,11 @@ def test_functions_of_several_results_and_of_complex_numbers(number: int) -> Non
     np.testing.assert_allclose(slopes(f, xs, k, len(known)), known, rtol=1e-9)
 
 
+@pytest.mark.parametrize(("a", "x"), [(0.5, 1500.0), (0.5, -np.inf), (0.5, np.nan), (1e7, 1.0)])
+def test_a_derivative_in_a_parameter_is_none_where_its_series_is_too_short(a: float, x: float) -> None:
+    assert not np.isfinite(ng.grad(lambda a: ng.hyp1f1(a, 1.5, x))(np.float64(a)))
+
+
 def test_where_scipys_confluent_functions_have_no_value() -> None:
     x = ng.DimArray(np.array([-np.inf, 1e6, np.inf]), "x")
     np.testing.assert_array_equal(ng.hyp1f1(2.0, 3.0, x).data, [0, np.inf, np.inf])
