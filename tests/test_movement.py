@@ -125,6 +125,15 @@ def test_padding_is_that_of_numpy(mode: str, width: Any) -> None:
         np.testing.assert_allclose(got.data, expected, rtol=1e-13, atol=1e-14)
 
 
+@pytest.mark.parametrize("width", [(-3, 2), (2, -3), (-4, 3), (-3, 4), (-1, 2)])
+def test_an_edge_is_repeated_where_all_cells_are_taken_away(width: tuple[int, int]) -> None:
+    """As by ``torch.nn.functional.pad`` of mode "replicate": the nearest of all cells that there were."""
+    want = np.arange(3.0)[np.clip(np.arange(-width[0], max(3 + width[1], -width[0])), 0, 2)]
+    x = ng.DimArray(np.arange(3.0), "x")
+    np.testing.assert_array_equal(x.pad(x=width, mode="edge").data, want)
+    np.testing.assert_array_equal(ng.grad(lambda x: x.pad(x=width, mode="edge").sum())(x).data, [np.sum(want == k) for k in range(3)])
+
+
 def test_options_of_padding_by_dim() -> None:
     got = A.pad({"a": (1, 2), "b": 1}, constant_values={"a": (5.0, 6.0), "b": 7.0}).data
     assert got[0, 1] == 5

@@ -50,7 +50,7 @@ BY_DEFAULT_ALL |= ALONG_THE_ONLY_DIM
 # All writers to a cell count: a dim that an index has and the target lacks ends there.
 INDEX_ENDS = {"scatter", "scatter_add", "scatter_reduce", "put", "put_along_axis", "index_add", "index_copy", "index_fill", "index_reduce"}
 SINGLE_BECOMES_DOUBLE = {"float_power", "jv", "yv", "iv", "ive", "kv", "hyp2f1", "astype", "type_as"}  # as in NumPy, and in SciPy with orders that are int64
-SINGLE_BECOMES_DOUBLE |= {"bdtr", "bdtrc", "bdtri", "nbdtr", "nbdtrc", "nbdtri", "pdtr", "pdtrc", "pdtri", "kn", "yn", "jve", "yve", "hankel1", "hankel2", "hankel1e", "hankel2e"}
+SINGLE_BECOMES_DOUBLE |= {"bdtr", "bdtrc", "bdtri", "nbdtr", "nbdtrc", "nbdtri", "pdtr", "pdtrc", "pdtri", "kn", "yn", "jve", "yve", "hankel1", "hankel2", "hankel1e", "hankel2e", "hyp0f1", "hyperu", "struve", "modstruve", "lpmv", "chndtr"}
 SINGLE_BECOMES_DOUBLE |= {"expn", *(name for name in OPERATIONS if name.startswith(("eval_", "spherical_")))}
 
 

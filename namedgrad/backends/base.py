@@ -18,6 +18,7 @@ from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.attention import AttentionKernels
 from namedgrad.backends.bessel import BesselKernels
 from namedgrad.backends.bessel_slopes import BesselSlopes
+from namedgrad.backends.confluent import ConfluentKernels
 from namedgrad.backends.cosine import CosineKernels
 from namedgrad.backends.ctc import CtcKernels
 from namedgrad.backends.distances import DistanceKernels
@@ -51,6 +52,7 @@ class Backend(
     BesselKernels,
     BesselSlopes,
     ClassKernels,
+    ConfluentKernels,
     CtcKernels,
     DistanceKernels,
     DistributionKernels,
@@ -107,9 +109,9 @@ class Backend(
             home = getattr(home, part, None)
         return hasattr(home, func.__name__)
 
-    def together(self, x: Raw, of: str) -> Raw:
+    def together(self, *xs: Raw, of: str) -> Raw:
         """The results of a function that has several, along a last axis; each is contiguous."""
-        return self.xp.moveaxis(self.xp.stack(self.function(of)(x)), 0, -1)
+        return self.xp.moveaxis(self.xp.stack(self.function(of)(*xs)), 0, -1)
 
     # ---------------------------------------------------------------- creation and transfer
 

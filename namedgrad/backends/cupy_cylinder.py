@@ -1,4 +1,4 @@
-"""Bessel functions by other names that CuPy lacks: of Hankel and Kelvin, for real numbers."""
+"""Bessel functions by other names that CuPy lacks: of Hankel and Kelvin, most of them for real numbers only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad.backends.cupy_integrals import _real
-from namedgrad.backends.special import result_dtype
+from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
 _TURN = cmath.exp(0.25j * math.pi)
@@ -24,6 +24,7 @@ class CupyCylinder:
     yv: Callable[..., Raw]
     iv: Callable[..., Raw]
     kv: Callable[..., Raw]
+    kve: Callable[..., Raw]
 
     def kn(self, n: Raw, x: Raw) -> Raw:
         """The modified one of the second kind."""
@@ -43,24 +44,33 @@ class CupyCylinder:
 
     def hankel1(self, v: Raw, z: Raw) -> Raw:
         """``J + i Y``."""
-        return self._hankel(v, _real(z, "hankel1"), 1j).astype(_complex(v, z))
+        return self._hankel(v, z, 1, bare=False)
 
     def hankel2(self, v: Raw, z: Raw) -> Raw:
         """``J - i Y``."""
-        return self._hankel(v, _real(z, "hankel2"), -1j).astype(_complex(v, z))
+        return self._hankel(v, z, -1, bare=False)
 
     def hankel1e(self, v: Raw, z: Raw) -> Raw:
         """The first, times ``exp(-i z)``."""
-        z = _real(z, "hankel1e")
-        return (self._hankel(v, z, 1j) * self.xp.exp(-1j * z)).astype(_complex(v, z))
+        return self._hankel(v, z, 1, bare=True)
 
     def hankel2e(self, v: Raw, z: Raw) -> Raw:
         """The second, times ``exp(i z)``."""
-        z = _real(z, "hankel2e")
-        return (self._hankel(v, z, -1j) * self.xp.exp(1j * z)).astype(_complex(v, z))
+        return self._hankel(v, z, -1, bare=True)
 
-    def _hankel(self, v: Raw, z: Raw, unit: complex) -> Raw:
-        return self.jv(v, z) + unit * self.yv(v, z)
+    def _hankel(self, v: Raw, z: Raw, sign: int, *, bare: bool) -> Raw:
+        """From J and Y; of complex numbers where they grow and cancel from K (DLMF 10.27.8)."""
+        xp, dtype, z = self.xp, np.result_type(result_dtype(v, z), np.complex64), double(z)
+
+        def of_waves(z: Raw) -> Raw:
+            return (self.jv(v, z) + 1j * sign * self.yv(v, z)) * (xp.exp(-1j * sign * z) if bare else 1.0)
+
+        if not is_complex(z):
+            return of_waves(z).astype(dtype)
+        grows = sign * xp.imag(z) < 0
+        w = -1j * sign * xp.where(grows, 1j * sign, z)
+        factor = -2j * sign / math.pi * xp.exp(-0.5j * math.pi * sign * v - (0.0 if bare else w))
+        return xp.where(grows, of_waves(xp.where(grows, z, 1.0)), factor * self.kve(v, w)).astype(dtype)
 
     # ---------------------------------------------------------------- of an eighth of a turn
 
@@ -110,7 +120,3 @@ class CupyCylinder:
         real, imag = (-math.inf, 0.0) if order else (math.inf, -0.25 * math.pi)
         ends = (xp.where(x == 0, end, math.nan) for end in (real, imag))
         return tuple(xp.where(right, part, end) for part, end in zip((xp.real(w), xp.imag(w)), ends, strict=True))
-
-
-def _complex(*operands: Raw) -> np.dtype[Any]:
-    return np.result_type(result_dtype(*operands), np.complex64)

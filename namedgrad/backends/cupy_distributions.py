@@ -6,10 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from namedgrad.backends.special import double, result_dtype
 
 Raw = Any
 MANY = 1e7  # degrees of freedom
+_EVENTS = 600  # of half the noncentrality on average, up to half as many
 
 
 class CupyDistributions:
@@ -83,6 +86,20 @@ class CupyDistributions:
         """Its inverse."""
         dtype, n, d, p = result_dtype(n, d, p), double(n), double(d), double(p)
         return (d / n * self._odds_of_beta(0.5 * n, 0.5 * d, p)).astype(dtype)
+
+    def chndtr(self, x: Raw, df: Raw, nc: Raw) -> Raw:
+        """That of the noncentral chi-square distribution, a sum over Poisson's numbers; NaN where they may be large."""
+        xp, gammaln, dtype = self.xp, self.special.gammaln, result_dtype(x, df, nc)
+        half, a, mean = 0.5 * double(x), 0.5 * double(df), 0.5 * double(nc)
+        zero = 0.0 * (half + a + mean)
+        a, mean, half = a + zero, mean + zero, xp.where(half + zero < 0, math.nan, half)
+        central, total = self.special.gammainc(a + _EVENTS, half), 0.0
+        with np.errstate(all="ignore"):
+            log, at = xp.log(xp.maximum(mean, 1e-300)), xp.log(xp.where(xp.equal(half, math.inf), 1e300, half))
+            for j in range(_EVENTS - 1, -1, -1):
+                central = central + xp.exp((a + j) * at - half - gammaln(a + (j + 1)))
+                total = total + xp.exp(j * log - mean - math.lgamma(j + 1)) * central
+        return xp.where(mean > _EVENTS / 2, math.nan, total).astype(dtype)
 
     # ---------------------------------------------------------------- of counts
 

@@ -59,6 +59,24 @@ class CupyIntegrals:
         """That of the second kind."""
         return self.ellipeinc_order(0, phi, m)
 
+    def ellipj(self, u: Raw, m: Raw) -> tuple[Raw, Raw, Raw, Raw]:
+        """Jacobi's elliptic functions and their amplitude, by the arithmetic-geometric mean (DLMF 22.20(ii))."""
+        xp, dtype, u = self.xp, result_dtype(u, m), double(u)
+        m = double(m) + 0.0 * u
+        one = xp.equal(m, 1)
+        a, b, ratios = 1.0, xp.sqrt(1 - xp.where(one, 0.0, xp.where(m < 0, math.nan, m))), []
+        for _ in range(9):
+            a, b, c = 0.5 * (a + b), xp.sqrt(a * b), 0.5 * (a - b)
+            ratios.append(c / a)
+        ph = 2.0 ** len(ratios) * a * u
+        for ratio in reversed(ratios):
+            ph = 0.5 * (ph + xp.arcsin(ratio * xp.sin(ph)))
+        ph = xp.where(one, xp.arctan(xp.sinh(u)), ph)
+        sn = xp.where(one, xp.tanh(u), xp.sin(ph))
+        cn = xp.where(one, 1 / xp.cosh(u), xp.cos(ph))
+        sn, cn, dn, ph = (v.astype(dtype) for v in (sn, cn, xp.sqrt(cn * cn + (1 - m) * sn * sn), ph))
+        return sn, cn, dn, ph
+
     def _mean(self, p: Raw) -> tuple[Raw, Raw]:
         """K and E; for ``p`` above 1 turned into the reciprocal (DLMF 19.7.2), so that nothing cancels."""
         xp, dtype, p = self.xp, result_dtype(p), double(p)
@@ -231,10 +249,17 @@ class CupyIntegrals:
 
     # ---------------------------------------------------------------- Airy's functions
 
-    def airy(self, x: Raw) -> tuple[Raw, Raw, Raw, Raw]:
-        """Airy's functions and their slopes: by their series, else by Bessel functions (DLMF 9.6)."""
-        xp, dtype, x = self.xp, result_dtype(x), _real(x, "airy")
-        size = xp.absolute(x)
+    def airy(self, x: Raw) -> tuple[Raw, ...]:
+        """Airy's functions and their slopes."""
+        return self._airy(_real(x, "airy"), result_dtype(x), scaled=False)
+
+    def airye(self, x: Raw) -> tuple[Raw, ...]:
+        """The same without the factors by which they fall and grow."""
+        return self._airy(_real(x, "airye"), result_dtype(x), scaled=True)
+
+    def _airy(self, x: Raw, dtype: Any, *, scaled: bool) -> tuple[Raw, ...]:
+        """By their series, else by Bessel functions (DLMF 9.6)."""
+        xp, size = self.xp, self.xp.absolute(x)
         near, left = size < 1.5, x < 0
         parts = self._airy_series(xp.where(near, x, 1.0))
         at = xp.where(near, 2.0, size)
@@ -244,16 +269,20 @@ class CupyIntegrals:
         k, kp = self.kve_order(0, 1 / 3, right), self.kve_order(0, 2 / 3, right)
         third = root / math.sqrt(3)
         two = at / math.sqrt(3)
-        fade, grow = xp.exp(-right) / math.pi, xp.exp(right)
+        fade, grow = (1 / math.pi, 1.0) if scaled else (xp.exp(-right) / math.pi, xp.exp(right))
         more = math.sqrt(3) / math.pi * xp.exp(-2 * right)  # I of order -v is I of v, and K (DLMF 10.27.2)
         i, ip = (2 * self.ive_order(0, v, right) for v in (1 / 3, 2 / 3))
         falls = (third * fade * k, -two * fade * kp, third * grow * (i + more * k), two * grow * (ip + more * kp))
         turn = xp.where(left, arc, 1.0)
         j, below, jp, belowp = (self.jv_order(0, v, turn) for v in (1 / 3, -1 / 3, 2 / 3, -2 / 3))
         waves = (root / 3 * (j + below), at / 3 * (jp - belowp), third * (below - j), two * (belowp + jp))
+        if scaled:
+            factor = xp.exp(2 / 3 * xp.where(near, xp.maximum(x, 0.0), 0.0) ** 1.5)
+            none = xp.where(left, math.nan, 1.0)  # on the left the factor is not real
+            parts = [parts[0] * factor * none, parts[1] * factor * none, parts[2] / factor, parts[3] / factor]
+            waves = (waves[0] * none, waves[1] * none, *waves[2:])
         found = (xp.where(near, n, xp.where(left, w, f)) for n, w, f in zip(parts, waves, falls, strict=True))
-        ai, aip, bi, bip = (v.astype(dtype) for v in found)
-        return ai, aip, bi, bip
+        return tuple(v.astype(dtype) for v in found)
 
     def _airy_series(self, x: Raw) -> list[Raw]:
         """From the two solutions that are 1 and x near 0, and their slopes (DLMF 9.4)."""

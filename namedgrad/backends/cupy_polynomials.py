@@ -24,6 +24,8 @@ class CupyPolynomials:
     log1p_ratio_order: Callable[..., Raw]
     spherical_j: Callable[[int, Raw], Raw]
     binom: Callable[[Raw, Raw], Raw]
+    special: Any
+    hyp2f1_order: Callable[..., Raw]
 
     # ---------------------------------------------------------------- powers and logarithms
 
@@ -60,6 +62,18 @@ class CupyPolynomials:
         return self.xp.expm1(x * self.log1p_ratio_order(0, k * x)).astype(result_dtype(x, k))
 
     # ---------------------------------------------------------------- orthogonal polynomials
+
+    def lpmv(self, m: Raw, v: Raw, x: Raw) -> Raw:
+        """The associated Legendre function, from that of Gauss (DLMF 14.3.4 and 14.9.3)."""
+        xp, dtype, m, v, x = self.xp, result_dtype(m, v, x), double(m), double(v), double(x)
+        v, order = xp.maximum(v, -1 - v), xp.absolute(m) + 0.0 * x
+        rising = self.special.poch(v + 1 - order, 2 * order)
+        front = xp.where(m < 0, 1.0, rising * (1 - 2 * xp.remainder(order, 2)))
+        front = front * xp.exp(-self.special.gammaln(order + 1))
+        gauss = self.hyp2f1_order(0, 0, 0, order - v, order + v + 1, order + 1, 0.5 * (1 - x))
+        out = front * (0.25 * (1 - x) * (1 + x)) ** (0.5 * order) * gauss
+        out = xp.where(xp.logical_and(xp.equal(rising, 0), m >= 0), 0.0, out)
+        return xp.where(xp.logical_and(xp.absolute(x) <= 1, xp.equal(m, xp.rint(m))), out, math.nan).astype(dtype)
 
     def _polynomial(
         self, n: Raw, x: Raw, first: Callable[[Raw], Raw], step: Callable[[int, Raw, Raw], Raw], negative: float = 0.0

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.cupy_confluent import CupyConfluent
 from namedgrad.backends.cupy_cylinder import CupyCylinder
 from namedgrad.backends.cupy_distributions import CupyDistributions
 from namedgrad.backends.cupy_elementary import CupyElementary
@@ -30,7 +31,8 @@ class NoFunctions:
 
 
 class CupySpecial(
-    ErrorFunctions, CupyCylinder, CupyDistributions, CupyElementary, CupyIntegrals, CupyPolynomials, CupySymmetric
+    ErrorFunctions, CupyConfluent, CupyCylinder, CupyDistributions, CupyElementary, CupyIntegrals, CupyPolynomials,
+    CupySymmetric,
 ):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
 

@@ -18,13 +18,14 @@ from typing import Any, Self
 
 import dask.array as da
 import numpy as np
-from dask.array.core import normalize_chunks
+from dask.array.core import normalize_chunks, unify_chunks
 
 from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.bessel import BesselKernels
 from namedgrad.backends.bessel_slopes import BesselSlopes
+from namedgrad.backends.confluent import ConfluentKernels
 from namedgrad.backends.dask_along import AlongAxis
 from namedgrad.backends.dask_chunks import Kernel, Namespace, blockwise, by_tree, elementwise, permuted
 from namedgrad.backends.dask_linalg import DaskLinalg
@@ -40,14 +41,14 @@ from namedgrad.backends.normal import NormalKernels
 from namedgrad.backends.numpy import NumpyBackend
 from namedgrad.backends.parameters import ParameterKernels
 from namedgrad.backends.scatter import neutral
-from namedgrad.backends.special import SpecialKernels
+from namedgrad.backends.special import SpecialKernels, alike
 from namedgrad.backends.symmetric import SymmetricKernels
 
 LARGER = 1.25  # chunks that take up the crumbs beside them, than they were
 _HOST = NumpyBackend()
 _BY_CELL = (
-    ActivationKernels, BesselKernels, BesselSlopes, DistributionKernels, FamilyKernels, HypergeometricKernels,
-    LossKernels, NormalKernels, ParameterKernels, SlopeKernels, SpecialKernels, SymmetricKernels,
+    ActivationKernels, BesselKernels, BesselSlopes, ConfluentKernels, DistributionKernels, FamilyKernels,
+    HypergeometricKernels, LossKernels, NormalKernels, ParameterKernels, SlopeKernels, SpecialKernels, SymmetricKernels,
 )  # fmt: skip
 _CELL_BY_CELL = frozenset(name for kernels in _BY_CELL for name in vars(kernels))
 
@@ -89,11 +90,13 @@ class DaskBackend(
         """Ufuncs are done chunk by chunk; other functions that dask lacks would compute their arguments at once."""
         return isinstance(func, np.ufunc) or super().offers(func)
 
-    def together(self, x: Raw, of: str) -> Raw:
+    def together(self, *xs: Raw, of: str) -> Raw:
         """The same of every chunk."""
-        some = _HOST.together(np.ones(1, x.dtype), of)
-        kernel, chunks = Kernel(_HOST.together, of=of), (*x.chunks, some.shape[-1:])
-        return da.map_blocks(kernel, x, chunks=chunks, new_axis=x.ndim, dtype=some.dtype)
+        xs = tuple(da.broadcast_arrays(*map(self.asarray, alike(*xs)))) if len(xs) > 1 else xs
+        _, xs = unify_chunks(*(part for x in xs for part in (x, range(x.ndim)[::-1])), warn=False)
+        some = _HOST.together(*(np.ones(1, x.dtype) for x in xs), of=of)
+        kernel, chunks = Kernel(_HOST.together, of=of), (*xs[0].chunks, some.shape[-1:])
+        return da.map_blocks(kernel, *xs, chunks=chunks, new_axis=xs[0].ndim, dtype=some.dtype)
 
     # ---------------------------------------------------------------- creation and transfer
 

@@ -40,6 +40,12 @@ def result_dtype(*operands: Raw) -> np.dtype[Any]:
     return found if found.kind in "fc" else np.dtype(float)
 
 
+def alike(*operands: Raw) -> list[Raw]:
+    """Numbers of Python's in the dtype of the arrays beside them, which they do not change."""
+    own = [x.dtype for x in operands if hasattr(x, "dtype")]
+    return [x if hasattr(x, "dtype") or not own else np.asarray(x, np.result_type(*own)) for x in operands]
+
+
 def is_short(*operands: Raw) -> bool:
     """Whether one of them has fewer digits than double precision."""
     return any(hasattr(x, "dtype") and x.dtype.itemsize < 8 for x in operands)

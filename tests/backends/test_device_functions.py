@@ -39,7 +39,8 @@ ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {
     **{f"spherical_{kind}n": [(ORDER[:400], REAL[:400]), (3, REAL[:400])] for kind in "jyi"}, "spherical_kn": [(ORDER[:400], np.abs(REAL[:400]))],
     **{f"eval_{name}": [(np.abs(DEGREE), INSIDE), (5, INSIDE)] for name in ("sh_legendre", "sh_chebyt", "sh_chebyu", "chebyc", "chebys")},
     "eval_sh_jacobi": [(np.abs(DEGREE), COUNT + 3, COUNT, INSIDE), (4, 5, 2, INSIDE)],
-    **{name: [(ORDER[:200] % 4, np.abs(REAL[:200]) * 9), (2, np.abs(REAL[:200]))] for name in ("kn", "yn", "jve", "yve", "hankel1", "hankel2", "hankel1e", "hankel2e")},
+    **{name: [(ORDER[:200] % 4, np.abs(REAL[:200]) * 9), (2, np.abs(REAL[:200]))] for name in ("kn", "yn", "jve", "yve")},
+    **{f"hankel{kind}": [(ORDER[:200] % 4, np.abs(REAL[:200]) * 9), (2, np.abs(REAL[:200])), (ORDER[:400] % 4, PLANE), (1.5, -PLANE)] for kind in ("1", "2", "1e", "2e")},
     **{name: [(1.5 * REAL[:200],)] for name in ("ber", "bei", "berp", "beip")}, **{name: [(0.1 + np.abs(REAL[:200]),)] for name in ("ker", "kei", "kerp", "keip")},
     **{name: [tuple(np.exp(RNG.uniform(-8, 8, (n, 300))))] for name, n in (("elliprc", 2), ("elliprd", 3), ("elliprf", 3), ("elliprg", 3), ("elliprj", 4))},
     "elliprc": [(DEGREES, FREE), (DEGREES, -FREE)], "agm": [(DEGREES, FREE), (np.array([1e300, 1e-300, 1e308]), np.array([1.0, 2.0, 1e308]))],
@@ -52,6 +53,10 @@ ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {
     "binom": [(DEGREES, FREE / 3)], "zetac": [(REAL[:300] / 10,), (DEGREES,)], "spence": [(SMALL,), (PLANE,)], "powm1": [(SMALL, EXPONENT), (DEGREES, P)],
     "wrightomega": [(REAL,), (np.concatenate([10 * SMALL, -10 * SMALL]),)], "huber_of_delta": [(SMALL, EXPONENT)], "pseudo_huber": [(SMALL, EXPONENT)],
     **{name: [(REAL[:500][np.abs(np.sin(REAL[:500] * np.pi / 90)) > 0.05],)] for name in ("sindg", "cosdg", "tandg", "cotdg")}, "radian": [(P, P[::-1], FREE)], "rgamma": [(REAL[:200],)],
+    "hyp0f1": [(SHARE + 0.1, SMALL[:300] / 100), (SHARE + 0.1, REAL[:300]), (2, PLANE)], "hyp1f1": [(SHARE, SHARE[::-1] + 0.1, 3 * REAL[:300]), (2.0, 0.5, PLANE)],
+    "hyperu": [(-COUNT, COUNT[::-1] + 0.5, 1 + FREE)], "struve": [(ORDER[:400], 2 * REAL[:400]), (0.5, np.abs(REAL[:500]))],
+    "modstruve": [(ORDER[:400], REAL[:400] * 2)], "ellipj": [(REAL[:300], P), (REAL[:300], 0.0), (REAL[:300], 1.0)], "airye": [(REAL[np.abs(REAL) < 80],)],
+    "lpmv": [(ORDER[:300] % 5, DEGREE, INSIDE / 1.5), (-ORDER[:300] % 2, SHARE + 1, INSIDE / 2)], "chndtr": [(FREE, DEGREES, 9 * SHARE), (FREE, 3.0, 0.0)],
     "poch": [(DEGREES, FREE)], "chdtri": [(DEGREES, P)], "nrdtrimn": [(P, FREE, REAL[:300])], "nrdtrisd": [(REAL[:300], P, INSIDE)], "kolmogorov": [(REAL[:200] * 3,)],
 }  # fmt: skip
 
@@ -78,8 +83,26 @@ def test_composed_functions(name: str, k: int, kernels: Any) -> None:
         assert same[~np.isfinite(e)].all()
         counts = ~same & np.isfinite(e) & (np.abs(e) > 1e-290)
         # next to a zero of what oscillates some digits are lost
-        size = np.maximum(np.abs(e), 0.01) if name.startswith(("airy", "spherical", "eval", "sici", "expi", "be", "ke")) else np.abs(e)
+        size = np.maximum(np.abs(e), 0.01) if name.startswith(("airy", "spherical", "eval", "sici", "expi", "be", "ke", "hyp0f1", "struve", "lpmv", "ellipj")) else np.abs(e)
         assert np.max(np.abs(y - e)[counts] / size[counts], initial=0) < 2e-12
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs", "xs"),
+    [
+        ("hyperu", "hyperu", (SHARE[:60] + 0.1, 2 + SHARE[60:120], 0.1 + FREE[:60])),
+        ("hyperu", "hyperu", (-SHARE[:60], 2 + SHARE[60:120], 0.1 + FREE[:60])),
+        ("modstruve", "struvel", (0.4 * SHARE[:60], np.abs(REAL[200:260]))),
+        ("struve", "struveh", (0.4 * SHARE[:60] - 0.4, np.abs(REAL[200:260]))),
+        ("hyp1f1", "hyp1f1", (SHARE[:60], SHARE[60:120] + 0.1, REAL[200:260])),
+    ],
+)
+def test_where_scipy_has_few_digits(name: str, theirs: str, xs: Any, kernels: Any) -> None:
+    """SciPy's hyperu is right to 7 digits, modstruve to 10."""
+    mp = pytest.importorskip("mpmath")
+    expected = np.array([float(getattr(mp, theirs)(*map(float, x))) for x in zip(*xs, strict=True)])
+    (found,) = on_device(kernels.function(name), *xs)
+    np.testing.assert_allclose(found, expected, rtol=2e-12, atol=1e-14)
 
 
 def test_right_angles_are_exact(kernels: Any) -> None:

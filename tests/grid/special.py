@@ -60,7 +60,7 @@ def _multigammaln(x: np.ndarray, d: int) -> np.ndarray:
 
 
 def _several(f: Any, count: int) -> Any:
-    return lambda x: xr.apply_ufunc(f, x, output_core_dims=[[]] * count)
+    return lambda *xs: xr.apply_ufunc(f, *xs, output_core_dims=[[]] * count)
 
 
 REFERENCES: dict[str, Any] = {
@@ -72,7 +72,7 @@ REFERENCES: dict[str, Any] = {
     "logit": lambda x, eps=None: xr.apply_ufunc(scipy.special.logit, x if eps is None else x.clip(eps, 1 - eps)),
     "polygamma": ufunc(scipy.special.polygamma),
     "kl_entr": ufunc(scipy.special.kl_div),
-    **{name: _several(getattr(scipy.special, name), count) for name, count in (("sici", 2), ("shichi", 2), ("fresnel", 2), ("airy", 4))},
+    **{name: _several(getattr(scipy.special, name), count) for name, count in (("sici", 2), ("shichi", 2), ("fresnel", 2), ("airy", 4), ("ellipj", 4), ("airye", 4), ("kelvin", 4))},
 }
 COMPLEX = ["exp1", "expi", "dawsn", "erfi", "erf", "erfc", "erfcx", "ndtr", "digamma", "gamma", "loggamma", "rgamma", "spence"]
 ORDERS = [sample("real(b)", "positive(a,b)"), sample("real(a)", "complex(a,b)")]
@@ -85,6 +85,9 @@ SAMPLES = {
     "yv": [sample("order(b)", "complex(a)"), *ORDERS],
     "kv": [sample("order(b)", "positive(a,b)"), sample("order(b)", "complex(a)"), *ORDERS],
     "kve": ORDERS,
+    **dict.fromkeys(("hankel1", "hankel2", "hankel1e", "hankel2e"), ORDERS),
+    "hyp1f1": [sample("real(b)", "positive()", "complex(a,b)")],
+    "hyp0f1": [sample("count(b)", "complex(a,b)")],
     "hyp2f1": [sample("count(b)", "count()", "count(a)", "complex_unit(a,b)"), sample("positive(b)", "real()", "above_one(a)", "negative(a,b)")],
 }
 
@@ -283,7 +286,7 @@ def _together(x: float, values: Any, slopes: Any) -> Any:
     return point([x], value=tuple([v * 1.0] for v in values), gradients=[gradient])
 
 
-OTHER |= special_orders.OTHER
+OTHER |= special_orders.OTHER | special_integrals.OTHER
 AI, AIP, BI, BIP = 0.3550280538878172, -0.2588194037928068, 0.6149266274460007, 0.4482883573538264
 CI1, SI1, SHI1, CHI1 = 0.33740392290096816, 0.9460830703671831, 1.0572508753757286, 0.8378669409802082
 OTHER |= {

@@ -55,6 +55,10 @@ MANY: dict[str, dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = {
     "gdtrix": {(1.0, 1.0, 0.5): (L2, (-L2, DX[0], 2)), (2.0, 1.0, 0.75): (L2, (-L2 / 2, DX[1] / 2, 2)), (1.0, 2.0, 0.0): (0, (0, 0, INF))},
     "gdtria": {(0.5, 1.0, 1.0): (L2, (2, DX[0], -L2)), (0.75, 1.0, 2.0): (L2, (2, DX[1] / 2, -L2 / 2)), (0.0, 2.0, 1.0): (0, (INF, 0, 0))},
     "chdtri": {(2.0, 0.5): (2 * L2, (DX[0], -4)), (2.0, 0.25): (2 * L4, (DX[1], -8)), (2.0, 1.0): (0, (0, -2))},
+    "chndtr": {  # of 2 degrees of freedom half of exp(-(x + nc) / 2) I0(sqrt(nc x)) is the density
+        (1.0, 2, 0.0): (1 - math.exp(-0.5), (0.5 * math.exp(-0.5), None, -0.25 * math.exp(-0.5))), (0.0, 2, 1.0): (0, (0.5 * math.exp(-0.5), None, 0)), (INF, 3, 2.0): (1, (0, None, 0)),
+        (4.0, 2, 1.0): (0.73098793996409, (0.5 * math.exp(-2.5) * scipy.special.i0(2), None, -math.exp(-2.5) * scipy.special.i1(2))),
+    },
     "nrdtrimn": {(0.5, 1.0, 2.0): (2, (-ROOT, 0, 1)), (0.5, 3.0, -1.0): (-1, (-3 * ROOT, 0, 1)), (ONE_SIGMA, 2.0, 1.0): (-1, (-2 * BELL, -1, 1))},
     "nrdtrisd": {(0.0, ONE_SIGMA, 2.0): (2, (-1, -2 * BELL, 1)), (1.0, 1 - ONE_SIGMA, 0.0): (1, (1, BELL, -1)), (3.0, TWO_SIGMA, 3.0): (0, (-0.5, 0, 0.5))},
 }  # fmt: skip

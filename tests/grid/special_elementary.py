@@ -11,6 +11,7 @@ ZETA3, GLAISHER = 1.2020569031595943, 0.1654211437004509  # the second minus the
 
 ONE: dict[str, dict[Any, tuple[Any, Any]]] = {
     "rgamma": {0.0: (0, 1), -1.0: (0, -1), -2.0: (0, 2), 1.0: (1, EULER), 2.0: (1, EULER - 1), INF: (0, 0), 0.5: (1 / ROOT_PI, (EULER + 2 * L2) / ROOT_PI)},
+    "gammasgn": {0.5: (1, 0), -0.5: (-1, 0), -1.5: (1, 0), INF: (1, 0)},
     "spence": {1.0: (0, -1), 0.0: (PI**2 / 6, -INF), 2.0: (-(PI**2) / 12, -L2), 0.5: (PI**2 / 12 - L2**2 / 2, -2 * L2), 1e-200: (PI**2 / 6, -200 * math.log(10))},
     "zetac": {0.0: (-1.5, -math.log(2 * PI) / 2), 2.0: (PI**2 / 6 - 1, -0.9375482543158437), -2.0: (-1, -ZETA3 / (4 * PI**2)), -1.0: (-13 / 12, -GLAISHER), 1.0: (INF, -INF)},
     "wrightomega": {1.0: (1, 0.5), 0.0: (OMEGA, OMEGA / (1 + OMEGA)), -INF: (0, 0), INF: (INF, 1)},

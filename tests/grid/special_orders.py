@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import j0, j1, k0, k1, y0, y1
+from scipy.special import j0, j1, k0, k1, modstruve, struve, y0, y1
 
 from tests.support.domains import Rng, domain
 from tests.support.grid import point
@@ -36,6 +36,16 @@ MANY: dict[str, dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = {
     "yn": {(0, 1.0): (y0(1), (None, -y1(1))), (1, 1.0): (y1(1), (None, y0(1) - y1(1))), (0, 0.0): (-INF, (None, INF))},
     "jve": {(0.0, 5.0): (j0(5), (PI / 2 * y0(5), -j1(5))), (1, 0.0): (0, (None, 0.5)), (0, 0.0): (1, (None, 0))},
     "yve": {(0.0, 5.0): (y0(5), (-PI / 2 * j0(5), -y1(5))), (0.0, 0.3): (y0(0.3), (-PI / 2 * j0(0.3), -y1(0.3))), (1, 1.0): (y1(1), (None, y0(1) - y1(1)))},
+    "struve": {(0, 0.0): (0, (None, 2 / PI)), (1, 0.0): (0, (None, 0)), (0, 1.0): (struve(0, 1), (None, 2 / PI - struve(1, 1))), (1, 1.0): (struve(1, 1), (None, struve(0, 1) - struve(1, 1)))},
+    "modstruve": {
+        (0, 0.0): (0, (None, 2 / PI)), (1, 0.0): (0, (None, 0)), (0, 1.0): (modstruve(0, 1), (None, 2 / PI + modstruve(1, 1))),
+        (1, 1.0): (modstruve(1, 1), (None, modstruve(0, 1) - modstruve(1, 1))),
+    },
+    "lpmv": {
+        (0, 2, 0.5): (-0.125, (None, None, 1.5)), (1, 2, 0.5): (-1.5 * math.sqrt(0.75), (None, None, -math.sqrt(3))), (2, 2, 0.5): (2.25, (None, None, -3)),
+        (0, 3, 1.0): (1, (None, None, 6)), (0, 3, -1.0): (-1, (None, None, 6)), (2, 2, 1.0): (0, (None, None, -6)), (1, 1, 1.0): (0, (None, None, INF)),
+        (3, 3, 1.0): (0, (None, None, 0)), (1, 0, 1.0): (0, (None, None, 0)), (1, 1, -1.0): (0, (None, None, -INF)), (-2, 2, -1.0): (0, (None, None, 0.25)),
+    },
     "eval_sh_jacobi": {(1, 3, 1, 0.3): (0.05, (None, None, None, 1)), (2, 3, 1, 0.3): (-13 / 300, (None, None, None, -1 / 15)), (0, 3, 1, 0.3): (1, (None, None, None, 0))},
     "eval_sh_legendre": {(1, 0.3): (-0.4, (None, 2)), (2, 0.5): (-0.5, (None, 0)), (0, 0.3): (1, (None, 0)), (2, 1.0): (1, (None, 6))},
     "eval_sh_chebyt": {(2, 1.0): (1, (None, 8)), (1, 0.3): (-0.4, (None, 2)), (0, 0.3): (1, (None, 0))},

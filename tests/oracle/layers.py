@@ -209,7 +209,6 @@ RTOL[F + "layer_norm"] = RTOL[F + "batch_norm"] = RTOL[F + "instance_norm"] = RT
 for _n in (1, 2, 3):
     LEFT_OUT[F + f"max_unpool{_n}d"] = (lambda *flat, n=_n: _repeats(flat[1], n), "PyTorch credits all that write to one cell; here it is the last")
 LEFT_OUT[F + "fractional_max_pool2d"] = LEFT_OUT[F + "fractional_max_pool3d"] = (lambda *flat: True, "draws")
-LEFT_OUT[F + "pad"] = (lambda *flat: flat[-1] == "replicate" and min(x for x in flat[1:] if isinstance(x, int)) < 0, "cells that were cut off are not repeated")
 LEFT_OUT[F + "pairwise_distance"] = (lambda *flat: any(isinstance(x, float) and x < 0 for x in flat), "negative orders")
 LEFT_OUT[F + "multi_margin_loss"] = (lambda *flat: flat[0].ndim == 1 and flat[1].ndim == 1, "a target of one element for a vector")
 LEFT_OUT[F + "triplet_margin_with_distance_loss"] = (lambda *flat: True, "the distance is a function of PyTorch's")

@@ -191,6 +191,27 @@ KNOWN: list[tuple[str, tuple[float, ...], int, list[float]]] = [
     ("kolmogorov", (0.11,), 0, [-2.2055306895422094e-40, -4.008202954460288e-37, -7.17349445134947e-34]),
     ("kolmogorov", (0.8,), 0, [-1.6270243456365923, 1.7186654684559675, 20.441429232893174]),
     ("kolmogorov", (3.0,), 0, [-3.6551951387310307e-07, 4.264394328519536e-06, -4.824857583124961e-05]),
+    ("hyp1f1", (0.7, 1.5, -20.0), 0, [-0.36854294297107647, 1.2359471247447935]),
+    ("hyp1f1", (0.7, 1.5, -20.0), 1, [0.090835312478643886, -0.04072417237809397]),
+    ("hyp1f1", (-1.3, 2.5, 100.0), 0, [4.8968971275043339e35, -3.4740131748031204e36]),
+    ("hyp1f1", (-1.3, 2.5, -30.0), 2, [-1.0493131923140634, 0.0095790332856312245, 0.00020345524581423199]),
+    ("hyp0f1", (0.3, -50.0), 1, [0.33569989232509381, 0.018080630854601694, -0.0062439014442822322]),
+    ("hyp0f1", (2.5, 1e-9), 1, [0.40000000011428571, 0.11428571431111111, 0.025396825401443001]),
+    ("hyperu", (-1.5, 0.7, 3.0), 2, [2.0706775651894365, 0.52327715631493088, -0.11835949312843602]),
+    ("struve", (1.5, 40.0), 1, [0.11900569646458861, 0.089191797382714332, -0.089625772525422305]),
+    ("struve", (0.0, 0.0), 1, [2 / math.pi, 0.0, -4 / (3 * math.pi)]),
+    ("struve", (0.0, 1e-10), 1, [2 / math.pi, -4e-10 / (3 * math.pi)]),
+    ("modstruve", (0.0, 0.0), 1, [2 / math.pi, 0.0, 4 / (3 * math.pi)]),
+    ("struve", (1.0, 0.0), 1, [0.0, 4 / (3 * math.pi)]),
+    ("modstruve", (-0.3, 0.01), 1, [2.1083022094532124, -63.226478183968594, 8223.282212343145]),
+    ("lpmv", (1.0, 2.5, 0.3), 2, [-4.2955303804735423, -1.7456777587524894, 24.270351744162619]),
+    ("lpmv", (-2.0, 3.0, -0.6), 2, [-0.01, 0.45, -0.75]),  # (x - x**3) / 8
+    ("lpmv", (-2.0, 3.0, 1.0), 2, [-0.25, -0.75, -0.75]),
+    ("lpmv", (0.0, 3.0, -1.0), 2, [6.0, -15.0, 15.0]),  # (5 x**3 - 3 x) / 2
+    ("lpmv", (1.0, 1.0, -1.0), 2, [-math.inf, math.inf]),  # -sqrt(1 - x**2)
+    ("chndtr", (40.0, 2.5, 3.0), 0, [2.2117377024969041e-6, -8.101878934853073e-7, 2.9317953182483927e-7]),
+    ("chndtr", (2.0, 2.5, 1.0), 2, [-0.12210117824861509, 0.035597823677201355, -0.0088543959833662025]),
+    ("chndtr", (0.0, 4.0, 2.0), 0, [0.0, 0.25 / math.e]),
 ]
 
 
@@ -242,9 +263,49 @@ def test_derivatives_at_half_orders(name: str, x: float) -> None:
     np.testing.assert_allclose(ng.grad(lambda x: f(half, x))(ng.DimArray(x, ())).item(), want, rtol=1e-12)
 
 
-def test_an_order_without_derivative_is_refused() -> None:
-    with pytest.raises(ng.TraceError, match=r"order n.*stop_gradient"):
-        ng.grad(lambda n: ng.polygamma(n, 1.5))(ng.DimArray(2.0, ()))
+REFUSED: dict[str, Any] = {
+    "order n": lambda n: ng.polygamma(n, 1.5), "parameter v": lambda v: ng.hyp0f1(v, 1.0), "parameter a": lambda a: ng.hyperu(a, 1.0, 1.0),
+    "parameter b": lambda b: ng.hyperu(1.0, b, 1.0), "the order": lambda v: ng.struve(v, 1.0), "parameter m": lambda m: ng.lpmv(m, 3.0, 0.5),
+    "df": lambda df: ng.chndtr(1.0, df, 2.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_an_order_without_derivative_is_refused(what: str) -> None:
+    with pytest.raises(ng.TraceError, match=rf"{what}.*stop_gradient"):
+        ng.grad(REFUSED[what])(ng.DimArray(2.0, ()))
+
+
+# results, operands, which operand, derivatives
+SEVERAL: list[tuple[Any, tuple[float, ...], int, list[float]]] = [
+    (lambda *x: ng.ellipj(*x)[0], (2.0, 0.9), 0, [0.069551977330307816, -0.16253056903522327, 0.22974940964033589]),
+    (lambda *x: ng.ellipj(*x)[1], (2.0, 0.9), 1, [0.75140422923768711, -0.014912684711983629, -0.77733533289513604]),
+    (lambda *x: ng.ellipj(*x)[2], (2.0, 0.9), 1, [-0.96791553833922026, -0.39637195432847808, 1.0168402503492369]),
+    (lambda x: ng.airye(x)[0], (25.0,), 0, [-0.0012542932838131892, 6.2283365028804318e-5]),
+    (lambda x: ng.airye(x)[2], (25.0,), 0, [-0.0025380294128937613, 0.00012780619948223306]),
+    (lambda v: ng.real(ng.hankel1(v, 20j)), (0.5,), 0, [-4.1479707861514554e-10, 6.088140219579709e-10]),  # J + i Y cancels
+    (lambda v: ng.real(ng.hankel1e(v, 20j)), (0.5,), 0, [-0.20124510570172722, 0.2953753739314593]),
+    (lambda v: ng.real(ng.hankel2(v, 10 - 10j)), (3.3,), 0, [-1.363714798940571e-5, 1.4099680408767237e-5]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(SEVERAL)))
+def test_functions_of_several_results_and_of_complex_numbers(number: int) -> None:
+    f, xs, k, known = SEVERAL[number]
+    np.testing.assert_allclose(slopes(f, xs, k, len(known)), known, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("a", "x"), [(0.5, 1500.0), (0.5, -np.inf), (0.5, np.nan), (1e7, 1.0)])
+def test_a_derivative_in_a_parameter_is_none_where_its_series_is_too_short(a: float, x: float) -> None:
+    assert not np.isfinite(ng.grad(lambda a: ng.hyp1f1(a, 1.5, x))(np.float64(a)))
+
+
+def test_where_scipys_confluent_functions_have_no_value() -> None:
+    x = ng.DimArray(np.array([-np.inf, 1e6, np.inf]), "x")
+    np.testing.assert_array_equal(ng.hyp1f1(2.0, 3.0, x).data, [0, np.inf, np.inf])
+    np.testing.assert_allclose([ng.hyp0f1(300.0, np.float64(2e5)), ng.hyp0f1(1.0, np.float64(1.1e5))], [3.5830072780728098e184, 1.8556574002898267e286], rtol=1e-12)
+    np.testing.assert_array_equal(ng.hyp0f1(1.0, x).data[1:], [np.inf, np.inf])
+    np.testing.assert_array_equal(ng.hyp0f1(-0.5, x).data[1:], [-np.inf, -np.inf])
 
 
 PARAMETERS = {

@@ -21,7 +21,7 @@ from namedgrad.rules import complex as z
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import values
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.special import bessel, transformations
+from namedgrad.rules.special import bessel, inverses, transformations
 from namedgrad.rules.structure import add, cast, equal, isfinite, logical_not, multiply, not_equal, subtract
 from namedgrad.rules.structure import where as choose
 
@@ -103,6 +103,7 @@ def _lambertw(z: DimArray, k: DimArray, tol: DimArray) -> DimArray:
 
 
 UFUNCS["_lambertw"] = _lambertw
+UFUNCS.update({name: lambda *xs, rule=rule: rule(*meet(*xs)) for name, rule in inverses.RULES.items()})
 
 
 def _clip(self: PositionalArray, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:

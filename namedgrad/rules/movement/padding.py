@@ -59,7 +59,8 @@ def pad(
     ----------
     x : DimArray
     pad_width : mapping of dim to int or (before, after), optional
-        Or as keywords: ``a.pad(x=(1, 2))``. Negative numbers take cells away, before the others are added.
+        Or as keywords: ``a.pad(x=(1, 2))``. Negative numbers take cells away, before the others are added;
+        ``"edge"`` repeats the last cell if all are taken.
     mode : str
         One of ``"constant"``, ``"edge"``, ``"linear_ramp"``, ``"maximum"``, ``"mean"``, ``"median"``, ``"minimum"``,
         ``"reflect"``, ``"symmetric"``, ``"wrap"`` and ``"empty"``, as in :func:`numpy.pad`.
@@ -127,9 +128,11 @@ def _sides(value: Any, name: Name, missing: Any = None) -> tuple[Any, Any]:
 
 def pad_axis(x: DimArray, name: Name, width: tuple[int, int], mode: str, option: tuple[Any, Any], *, odd: bool) -> DimArray:
     """One axis, whatever its name, longer (or shorter) at both ends."""
-    n = extent(x, name)
-    x = slice_of(x, name, slice(max(0, -width[0]), max(n - max(0, -width[1]), 0)))
+    n, size = extent(x, name), extent(x, name) + sum(width)
     before, after = (max(0, w) for w in width)
+    if mode == "edge" and size > 0 < n <= -min(width):  # an edge beyond which all others were taken away
+        return _indexed(slice_of(x, name, slice(n - 1, n) if after else slice(0, 1)), name, 0, size - 1, mode)
+    x = slice_of(x, name, slice(max(0, -width[0]), max(n - max(0, -width[1]), 0)))
     if not (before or after):
         return x
     longer = [(side, w, v) for side, (w, v) in enumerate(zip((before, after), option, strict=True)) if w]

@@ -1,4 +1,4 @@
-"""Bessel functions by other names, of Hankel and Kelvin: derivatives by neighbouring orders (DLMF 10.6, 10.61)."""
+"""Bessel functions by other names, of Hankel, Struve and Kelvin: derivatives by neighbouring orders (DLMF 10.6, 10.61, 11.4)."""
 
 from __future__ import annotations
 
@@ -6,20 +6,25 @@ import math
 from collections.abc import Callable
 
 from namedgrad.array import DimArray, TraceError
-from namedgrad.rules.elementwise import absolute_real, c, divide, less, trunc
+from namedgrad.rules.complex import imag
+from namedgrad.rules.elementwise import absolute_real, c, divide, exp, less, power, trunc
 from namedgrad.rules.special.bessel import (
     _in_order,
     _jv_slope,
     _kv_slope,
     _neighbours,
+    _of_scaled_second,
     _of_waves,
     _yv_slope,
+    kve,
 )
-from namedgrad.rules.special.declare import Function, constant_in, is_formula, slope_by_value, special
-from namedgrad.rules.structure import add, multiply, negative, subtract, where
+from namedgrad.rules.special.declare import Function, constant_in, is_formula, scaled, slope_by_value, special
+from namedgrad.rules.special.quotients import rgamma
+from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
 from namedgrad.trace import innermost
 
 _J_ORDER, _Y_ORDER = _in_order("jv_order", 1, _of_waves), _in_order("yv_order", 1, _of_waves)
+_K_ORDER = _in_order("kve_order", 1, _of_scaled_second)
 _V, _ORDERS = ("v", "z"), ("order", "positive")
 
 
@@ -38,8 +43,24 @@ def _of_real(slope: Function, name: str) -> Function:
     return partial
 
 
-def _hankel_in_order(sign: int) -> Function:
-    return lambda v, z: add(_J_ORDER(v, z), multiply(c(sign * 1j), _Y_ORDER(v, z)))
+def _hankel_in_order(sign: int, *, bare: bool = False) -> Function:
+    """From J and Y; where they grow and cancel from K (DLMF 10.27.8). ``bare`` of the factor ``exp(sign i z)``."""
+
+    def of_waves(v: DimArray, z: DimArray) -> DimArray:
+        found = add(_J_ORDER(v, z), multiply(c(sign * 1j), _Y_ORDER(v, z)))
+        return multiply(found, exp(multiply(c(-1j * sign), z))) if bare else found
+
+    def in_order(v: DimArray, z: DimArray) -> DimArray:
+        if z.dtype.kind != "c":
+            return of_waves(v, z)
+        grows = less(scaled(float(sign), imag(z)), c(0.0))
+        w = multiply(c(-1j * sign), where(grows, c(1j * sign), z))
+        found = subtract(_K_ORDER(v, w), multiply(c(0.5j * math.pi * sign), kve(v, w)))
+        turn = multiply(c(-0.5j * math.pi * sign), v)
+        front = multiply(c(-2j * sign / math.pi), exp(turn if bare else subtract(turn, w)))
+        return where(grows, of_waves(v, where(grows, z, c(1.0))), multiply(front, found))
+
+    return in_order
 
 
 def _between(f: Function, y: DimArray, v: DimArray, z: DimArray) -> DimArray:
@@ -60,11 +81,24 @@ def _bend(y: DimArray, other: DimArray, x: DimArray, limit: float) -> DimArray:
     return where(tiny, c(limit), usual)
 
 
+def _struve_slope(f: Function, sign: int, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
+    """``f(v - 1) - v / x f(v)``; at 0 from both neighbours and what they miss, of order 0 from the one above."""
+    below = f(subtract(v, c(1.0)), x)
+    if is_formula(x):
+        return subtract(below, multiply(divide(v, x), y))
+    zero = equal(x, c(0))
+    usual = subtract(below, multiply(divide(v, where(zero, c(1.0), x)), y))
+    half = multiply(power(scaled(0.5, x), v), scaled(1 / math.sqrt(math.pi), rgamma(add(v, c(1.5)))))
+    above = scaled(float(sign), f(add(v, c(1.0)), x))
+    around = scaled(0.5, add(add(below, above), half))
+    return where(equal(v, c(0)), add(half, above), where(zero, around, usual))
+
+
 _yn_slope = slope_by_value("yn", lambda: yn, _of_waves)
 _hankel1_slope = slope_by_value("hankel1", lambda: hankel1, _between, _hankel_in_order(1))
 _hankel2_slope = slope_by_value("hankel2", lambda: hankel2, _between, _hankel_in_order(-1))
-_hankel1e_slope = slope_by_value("hankel1e", lambda: hankel1e, _turned(1))
-_hankel2e_slope = slope_by_value("hankel2e", lambda: hankel2e, _turned(-1))
+_hankel1e_slope = slope_by_value("hankel1e", lambda: hankel1e, _turned(1), _hankel_in_order(1, bare=True))
+_hankel2e_slope = slope_by_value("hankel2e", lambda: hankel2e, _turned(-1), _hankel_in_order(-1, bare=True))
 
 
 # fmt: off
@@ -89,11 +123,17 @@ hankel2 = special(
     "hankel2", lambda y, v, z: _hankel_in_order(-1)(v, z), lambda y, v, z: _hankel2_slope(y, v, z),
     domain=_ORDERS, operands=_V, says="Hankel function of the second kind and real order v, J - i Y.", source="DLMF 10.6.1.")
 hankel1e = special(
-    "hankel1e", _order("hankel1e(v, z)"), lambda y, v, z: _hankel1e_slope(y, v, z),
+    "hankel1e", lambda y, v, z: _hankel_in_order(1, bare=True)(v, z), lambda y, v, z: _hankel1e_slope(y, v, z),
     domain=_ORDERS, operands=_V, says="Hankel function of the first kind, times exp(-i z).", source="DLMF 10.6.1.")
 hankel2e = special(
-    "hankel2e", _order("hankel2e(v, z)"), lambda y, v, z: _hankel2e_slope(y, v, z),
+    "hankel2e", lambda y, v, z: _hankel_in_order(-1, bare=True)(v, z), lambda y, v, z: _hankel2e_slope(y, v, z),
     domain=_ORDERS, operands=_V, says="Hankel function of the second kind, times exp(i z).", source="DLMF 10.6.1.")
+struve = special(
+    "struve", _order("struve(v, x)"), lambda y, v, x: _struve_slope(struve, -1, y, v, x),
+    domain=_ORDERS, operands=("v", "x"), says="Struve function of real order v.", source="DLMF 11.4.27, at 0 11.4.24 and 11.4.28.")
+modstruve = special(
+    "modstruve", _order("modstruve(v, x)"), lambda y, v, x: _struve_slope(modstruve, 1, y, v, x),
+    domain=_ORDERS, operands=("v", "x"), says="Modified Struve function of real order v.", source="DLMF 11.4.29, at 0 11.4.26 and 11.4.30.")
 ber = special("ber", lambda y, x: berp(x), domain="real", says="Kelvin function ber.")
 bei = special("bei", lambda y, x: beip(x), domain="real", says="Kelvin function bei.")
 ker = special("ker", lambda y, x: kerp(x), domain="positive", says="Kelvin function ker.")

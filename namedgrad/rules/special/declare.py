@@ -42,7 +42,8 @@ class Special(Elementwise):
         """Make this primitive a public function; sample calls for up to four operands."""
         layouts = [("(a,b)",) * 4, ("(a,b)", "(b,c)", "(c)", "(a)"), ("(b)", "(a,b)", "(a)", "(b)")]
         calls = [sample(*(d + dims for d, dims in zip(domains, layout))) for layout in layouts]
-        operation(*calls[: 3 if len(domains) > 1 else 1], name=self.name, family=family)(self.of_operands)
+        smooth = any(d is not None for d in self.partials)
+        operation(*calls[: 3 if len(domains) > 1 else 1], differentiable=smooth, name=self.name, family=family)(self.of_operands)
 
     def of_operands(self, *args: Any) -> DimArray:
         """Apply to DimArrays and scalars; beside numbers single precision stays, which many functions of SciPy lose."""

@@ -31,7 +31,7 @@ from namedgrad.rules.elementwise import (
 from namedgrad.rules.special import beta as of_beta
 from namedgrad.rules.special import gamma as of_gamma
 from namedgrad.rules.special.beta import beta
-from namedgrad.rules.special.declare import Function, is_formula, of_exponential, scaled, special
+from namedgrad.rules.special.declare import Function, constant_in, is_formula, of_exponential, scaled, special
 from namedgrad.rules.special.gamma import implicit
 from namedgrad.rules.special.normal import ndtri
 from namedgrad.rules.structure import add, cast, isfinite, multiply, negative, scale, select, subtract, where
@@ -227,6 +227,15 @@ def _complement(*slopes: Function | None) -> Sequence[Function | None]:
     return [f and (lambda y, *xs, f=f: negative(f(y, *xs))) for f in slopes]
 
 
+_DEGREES = constant_in("df", "chndtr(x, df, nc)")
+_chndtr_density = elementwise(
+    "chndtr_density",
+    _DEGREES,
+    lambda y, df, nc, x: _half(subtract(_chndtr_density(add(df, c(2.0)), nc, x), y)),
+    lambda y, df, nc, x: _half(subtract(_chndtr_density(subtract(df, c(2.0)), nc, x), y)),
+)
+
+
 _F_IN = [_in_double(functools.partial(_f_in, k)) for k in (0, 1)]
 _F = [lambda y, *xs, f=f: f(*xs) for f in (*_F_IN, _f_density)]
 _GAMMA = [
@@ -325,6 +334,10 @@ nrdtrisd = special(
     "nrdtrisd", lambda y, mn, p, x: negative(reciprocal(ndtri(p))),
     lambda y, mn, p, x: _rate(multiply(y, _quantile_slope(ndtri(p))), ndtri(p)), lambda y, mn, p, x: reciprocal(ndtri(p)),
     domain=("real", "tail", "real"), operands=("mn", "p", "x"), says="Deviation of the normal distribution of mean mn with the quantile x at p.")
+chndtr = special(
+    "chndtr", lambda y, x, df, nc: _chndtr_density(df, nc, x), _DEGREES, lambda y, x, df, nc: negative(_chndtr_density(add(df, c(2.0)), nc, x)),
+    domain=("positive", "count", "positive"), operands=("x", "df", "nc"), says="Distribution function of the noncentral chi-square distribution.",
+    source="The density of df degrees of freedom, and minus that of two more, from Bessel functions, DLMF 10.25.2.")
 kolmogorov = special(
     "kolmogorov", lambda y, x: _kolmogorov(1)(x),
     domain="positive", says="Survival function of Kolmogorov's distribution, of the largest deviation from a distribution.",

@@ -11,7 +11,7 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, make
 from namedgrad.backends import call
-from namedgrad.primitive import Elementwise, Primitive, elementwise, operation, sample
+from namedgrad.primitive import Elementwise, Primitive, check_sizes, elementwise, operation, place, sample
 from namedgrad.rules.elementwise import (
     c,
     copysign,
@@ -206,8 +206,10 @@ class _Together(Primitive):
     form, signature = "core", "()->(k)"
 
     def lower(self, args: Sequence[DimArray], of: str) -> DimArray:
-        (x,) = args
-        return make(call(self.kernel_for(x.raw), x.raw, of=of), (*x.names, _PART), x.hidden)
+        check_sizes(of, args)
+        names, hidden, moves = axes.elementwise_plan(tuple(x.names for x in args), tuple(x.hidden for x in args))
+        raw = [place(x.raw, move) if x.names else x.raw for x, move in zip(args, moves, strict=True)]
+        return make(call(self.kernel_for(*raw), *raw, of=of), (*names, _PART), hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], of: str) -> None:
         return None
@@ -217,16 +219,26 @@ _PART = axes.fresh("part")
 _TOGETHER = _Together("together")
 
 
-def _known(*slopes: Function) -> list[Function]:
-    """The results, of the operand and all their values; so are the slopes."""
+def known_parts(*slopes: tuple[Function, ...]) -> list[Function]:
+    """The results, of the operands and all their values; so are the slopes, one per operand."""
     values = (None,) * len(slopes)
-    return [ordered("known_part", (k,), lambda y, *xs, f=f: f(*xs), *values) for k, f in enumerate(slopes)]
+
+    def part(k: int, partials: tuple[Function, ...]) -> Function:
+        behind = [lambda y, *xs, f=f: f(*xs) for f in partials]
+        return ordered("known_part", (k + len(partials) - 1,), *behind, *values)
+
+    return [part(k, partials) for k, partials in enumerate(slopes)]
 
 
-def _all_of(function: str, known: list[Function], x: DimArray) -> list[DimArray]:
-    values = apply(_TOGETHER, (x,), of=function)
+def _known(*slopes: Function) -> list[Function]:
+    return known_parts(*((f,) for f in slopes))
+
+
+def all_of(function: str, known: list[Function], *xs: DimArray) -> tuple[DimArray, ...]:
+    """The results of a function that has several."""
+    values = apply(_TOGETHER, xs, of=function)
     each = [slice_of(values, _PART, k) for k in range(len(known))]
-    return [part(x, *each) for part in known]
+    return tuple(part(*xs, *each) for part in known)
 
 
 _sici = _known(lambda x, *_: spherical_j(0)(x), lambda x, *_: _ci_slope(x))
@@ -266,7 +278,7 @@ def sici(x: DimArray) -> tuple[DimArray, DimArray]:
     >>> si.data.round(4), ci.data.round(4)
     (array([0.4931, 1.6054]), array([-0.1778,  0.423 ]))
     """
-    si, ci = _all_of("sici", _sici, constant(x))
+    si, ci = all_of("sici", _sici, constant(x))
     return si, ci
 
 
@@ -294,7 +306,7 @@ def shichi(x: DimArray) -> tuple[DimArray, DimArray]:
     >>> shi.data.round(4), chi.data.round(4)
     (array([0.507 , 2.5016]), array([-0.0528,  2.4527]))
     """
-    shi, chi = _all_of("shichi", _shichi, constant(x))
+    shi, chi = all_of("shichi", _shichi, constant(x))
     return shi, chi
 
 
@@ -321,7 +333,7 @@ def fresnel(x: DimArray) -> tuple[DimArray, DimArray]:
     >>> s.data.round(4), c.data.round(4)
     (array([0.0647, 0.3434]), array([0.4923, 0.4883]))
     """
-    s, c = _all_of("fresnel", _fresnel, constant(x))
+    s, c = all_of("fresnel", _fresnel, constant(x))
     return s, c
 
 
@@ -349,5 +361,5 @@ def airy(x: DimArray) -> tuple[DimArray, DimArray, DimArray, DimArray]:
     >>> ai.data.round(4), bi.data.round(4)
     (array([0.2274, 0.355 , 0.0349]), array([-0.4123,  0.6149,  3.2981]))
     """
-    ai, aip, bi, bip = _all_of("airy", _airy, constant(x))
+    ai, aip, bi, bip = all_of("airy", _airy, constant(x))
     return ai, aip, bi, bip

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from namedgrad.array import DimArray
-from namedgrad.rules.elementwise import absolute_real, c, maximum, sign
+from namedgrad.rules.elementwise import absolute_real, c, maximum, ordered, power, sign
 from namedgrad.rules.special.declare import constant_in, scaled, special
-from namedgrad.rules.structure import add, multiply, not_equal, select, subtract
+from namedgrad.rules.structure import add, multiply, not_equal, scale, select, subtract
 
 _ONE, _TWO = c(1), c(2)
 
@@ -45,6 +46,19 @@ def _slope_of_second(n: DimArray, factor: float, x: DimArray) -> DimArray:
 def _between(x: DimArray) -> DimArray:
     """The place between -1 and 1 of one between 0 and 1."""
     return subtract(scaled(2.0, x), _ONE)
+
+
+@functools.cache
+def _rest(j: int) -> Callable[..., DimArray]:
+    """The j-th derivative of an associated Legendre function over ``(1 - x**2)**(|m| / 2)``."""
+    return ordered("lpmv_rest", (j,), _parameter("lpmv", "m"), _parameter("lpmv", "v"), lambda y, m, v, x: _rest(j + 1)(m, v, x))
+
+
+def _associated_slope(m: DimArray, v: DimArray, x: DimArray) -> DimArray:
+    order, below = absolute_real(m), multiply(subtract(_ONE, x), add(_ONE, x))
+    half = scaled(0.5, order)
+    falling = scale(order, scale(_rest(0)(m, v, x), multiply(x, power(below, subtract(half, _ONE)))))
+    return subtract(scale(power(below, half), _rest(1)(m, v, x)), falling)
 
 
 # fmt: off
@@ -109,4 +123,8 @@ eval_chebyc = special(
 eval_chebys = special(
     "eval_chebys", _degree("eval_chebys"), lambda y, n, x: _slope_of_second(n, 1.0, scaled(0.5, x)),
     domain=("order", "real"), operands=("n", "x"), says="Chebyshev polynomial of the second kind on [-2, 2] and degree n, U(x / 2).")
+lpmv = special(
+    "lpmv", _parameter("lpmv", "m"), _parameter("lpmv", "v"), lambda y, m, v, x: _associated_slope(m, v, x),
+    domain=("order", "count", "unit"), operands=("m", "v", "x"), says="Associated Legendre function of the first kind, of whole order m and degree v.",
+    source="DLMF 14.6.1, of the function over (1 - x²)^(m / 2); negative orders after DLMF 14.9.3.")
 # fmt: on

@@ -97,6 +97,8 @@ rgamma = special(
     "rgamma", lambda y, x: _rgamma_slope(y, x),
     domain="real", says="One over the gamma function, which is 0 at its poles.",
     source="At real numbers below a half by reflection, DLMF 5.5.3, so at the poles of the gamma function, too.")
+gammasgn = special(
+    "gammasgn", None, domain="real", says="The sign of the gamma function.")
 poch = special(
     "poch", lambda y, a, m: _poch_in_base(y, a, m), lambda y, a, m: scale(y, digamma(add(a, m))),
     domain="positive", operands=("a", "m"), says="Pochhammer's symbol, Γ(a + m) / Γ(a).", source="DLMF 5.2.5 and 5.2.2.")
