@@ -124,6 +124,7 @@ class PositionalArray:
 
     __slots__ = ("__weakref__", "_array", "_lent", "_memory", "_view", "_views", "_x")
     __namedgrad_operand__ = True  # DimArray's operators leave the answer to this class
+    __hash__ = None  # type: ignore[assignment]  # == is elementwise; xarray asks whether an argument is a name
 
     kin: type[PositionalArray]  #: the class that results have
     _x: DimArray  #: the values; visible names are ``numbers(ndim)`` in this order
@@ -331,12 +332,6 @@ class PositionalArray:
     def __float__(self) -> float:
         self._refuse_leaving("float() (as in array[i] = x, math.f(x))", _INSTEAD_OF_FLOAT)
         return float(self._x)
-
-    def __hash__(self) -> int:
-        """None: == is elementwise; what a plain number would be found by says what to use instead."""
-        if not self._x.dims:
-            self._refuse_leaving("hash() (as in x in {0, 1}, a key of a dict)", _INSTEAD_OF_FLOAT)
-        raise TypeError(f"unhashable type: {type(self).__name__!r}")
 
     def __complex__(self) -> complex:
         self._refuse_leaving("complex() (as in array[i] = x, cmath.f(x))", _INSTEAD_OF_FLOAT)

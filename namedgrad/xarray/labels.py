@@ -26,7 +26,7 @@ class Label(PositionalArray):
     """The data of a coordinate along hidden dims."""
 
     __slots__ = ("source",)
-    __hash__ = None  # type: ignore[assignment]  # == is elementwise
+    __hash__ = None  # == is elementwise
     source: Any  #: the coordinate as the user gave it, None if it was changed
 
     def copy(self, order: str = "C") -> Label:
