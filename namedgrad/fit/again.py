@@ -6,7 +6,12 @@ Or it has ended where the data do not determine all parameters, which need be no
 is for no reason but that its slope vanishes there, as the skewness of a peak at 0, the fit goes on from either side of
 that (Azzalini 1985, *A class of distributions which includes the normal ones*, has such a saddle).  And the best linear
 parameters of a bad start may lead the others astray, such as the size of a peak that meets none: the fit starts again
-with those that were given, and all are damped.  What costs less is taken.  Each attempt may be as long as the first.
+with those that were given, and all are damped.
+
+Or most residuals are outliers to a robust loss where it starts: then it starts again from where a softer one leads to
+(Blake and Zisserman 1987, *Visual reconstruction*, on graduated non-convexity).
+
+What costs less is taken.  Each attempt may be as long as the first.
 """
 
 from __future__ import annotations
@@ -48,10 +53,24 @@ def try_again(problem: Residuals, found: Found, cells: Index, *, tol: float, max
     if failed.size:
         x = _next_to(problem, failed)
         _take(found, failed, attempt(x, failed, problem.linearity))
+    if problem.loss and problem.loss.softer:
+        done = np.isin(found.status[cells], (Status.CONVERGED, Status.BOUND)) & (not problem.loss.is_bounded)
+        _from_softer(problem, found, cells[~done], attempt)
     ended = cells[np.isin(found.status[cells], (Status.CONVERGED, Status.BOUND, Status.STALLED))]
     lost = _undetermined(problem, found, ended[found.arrays["cost"][ended] > _next_to_nothing(problem, ended)])
     if lost.size:
         _elsewhere(problem, found, lost, attempt)
+
+
+def _from_softer(problem: Residuals, found: Found, index: Index, attempt: Attempt) -> None:
+    """Where a fit leads to from where a softer loss does."""
+    softer = problem.loss and problem.loss.softer
+    if softer is None or not index.size:
+        return
+    with problem.with_loss(softer):
+        way = attempt(here(columns(problem.first.start, index)), index, problem.linearity).arrays["x"]
+    known = np.isfinite(way).all(axis=0)
+    _take(found, index[known], attempt(way[:, known], index[known], problem.linearity))
 
 
 def _next_to(problem: Residuals, index: Index) -> Array:
