@@ -11,6 +11,9 @@ with those that were given, and all are damped.
 Or most residuals are outliers to a robust loss where it starts: then it starts again from where a softer one leads to
 (Blake and Zisserman 1987, *Visual reconstruction*, on graduated non-convexity).
 
+Or a slope is nothing but rounding there, as that in the angle of a peak whose widths start equal: its parameter may go
+anywhere, so the fit starts again from where the others lead without it.
+
 What costs less is taken.  Each attempt may be as long as the first.
 """
 
@@ -22,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from namedgrad.fit import small
-from namedgrad.fit.batch import Found
+from namedgrad.fit.batch import Flags, Found
 from namedgrad.fit.cells import Index
 from namedgrad.fit.determined import inverses
 from namedgrad.fit.marquardt import Linear, lengths
@@ -40,19 +43,22 @@ SMALL = 1e-8  # pivots of a matrix whose diagonal is 1: others are not nearly si
 NOTHING = 1e-20  # of the cost at the start
 BETTER = 1e-9  # relative differences of the cost that count
 
-Attempt = Callable[[Array, Index, Linear], Found]
+ROUNDING = 1e-26  # of the squares that a model is made of
+
+Attempt = Callable[..., Found]
 
 
 def try_again(problem: Residuals, found: Found, cells: Index, *, tol: float, max_iterations: int) -> None:
     """Put what is better into what was found in some cells."""
 
-    def attempt(free: Array, at: Index, linear: Linear) -> Found:
-        return descend(problem, free, at, linear, tol=tol, max_iterations=max_iterations)
+    def attempt(free: Array, at: Index, linear: Linear, held: Flags | None = None) -> Found:
+        return descend(problem, free, at, linear, tol=tol, max_iterations=max_iterations, held=held)
 
     failed = cells[found.status[cells] == Status.NOT_FINITE]
     if failed.size:
         x = _next_to(problem, failed)
         _take(found, failed, attempt(x, failed, problem.linearity))
+    _without_rounding(problem, found, cells, attempt)
     if problem.loss and problem.loss.softer:
         done = np.isin(found.status[cells], (Status.CONVERGED, Status.BOUND)) & (not problem.loss.is_bounded)
         _from_softer(problem, found, cells[~done], attempt)
@@ -62,6 +68,30 @@ def try_again(problem: Residuals, found: Found, cells: Index, *, tol: float, max
         _elsewhere(problem, found, lost, attempt)
 
 
+def _without_rounding(problem: Residuals, found: Found, cells: Index, attempt: Attempt) -> None:
+    """Where a fit leads to from where it does with those parameters held whose slopes are rounding at the start."""
+    if problem.first.point is None:
+        return
+    squares = np.array(here(columns(small.diagonal(problem.first.point.normal), cells)))
+    start = here(columns(problem.first.start, cells))
+    unknown = ~np.isfinite(squares).all(axis=0)  # of missing coordinates
+    if unknown.any():
+        squares[:, unknown] = here(small.diagonal(problem.evaluate(start[:, unknown], cells[unknown]).normal))
+    share = squares * np.where(start == 0, 1.0, start) ** 2
+    blind = (squares > 0) & (share <= ROUNDING * share.sum(axis=0))
+    some = np.flatnonzero(blind.any(axis=0))
+    if some.size:
+        way = attempt(start[:, some], cells[some], problem.linearity, blind[:, some]).arrays["x"]
+        _from(problem, found, cells[some], way, attempt)
+
+
+def _from(problem: Residuals, found: Found, index: Index, way: Array, attempt: Attempt) -> None:
+    """Where a fit leads to from other points, as far as there are any."""
+    known = np.isfinite(way).all(axis=0)
+    if known.any():
+        _take(found, index[known], attempt(way[:, known], index[known], problem.linearity))
+
+
 def _from_softer(problem: Residuals, found: Found, index: Index, attempt: Attempt) -> None:
     """Where a fit leads to from where a softer loss does."""
     softer = problem.loss and problem.loss.softer
@@ -69,8 +99,7 @@ def _from_softer(problem: Residuals, found: Found, index: Index, attempt: Attemp
         return
     with problem.with_loss(softer):
         way = attempt(here(columns(problem.first.start, index)), index, problem.linearity).arrays["x"]
-    known = np.isfinite(way).all(axis=0)
-    _take(found, index[known], attempt(way[:, known], index[known], problem.linearity))
+    _from(problem, found, index, way, attempt)
 
 
 def _next_to(problem: Residuals, index: Index) -> Array:

@@ -73,7 +73,8 @@ class Robust(NamedTuple):
     @property
     def softer(self) -> Robust | None:
         """A loss whose minimum is near, and has fewer others around it."""
-        softer = {_arctan: _cauchy, _cauchy: _soft_l1}.get(self.rho)
+        known: dict[Rho, Rho] = {_arctan: _cauchy, _cauchy: _soft_l1}
+        softer = known.get(self.rho)
         return None if softer is None else self._replace(rho=softer)
 
     def weigh(self, r: DimArray, *, bent: bool) -> tuple[DimArray, DimArray, DimArray]:
