@@ -20,7 +20,7 @@ What costs less is taken.  Each attempt may be as long as the first.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -70,19 +70,27 @@ def try_again(problem: Residuals, found: Found, cells: Index, *, tol: float, max
 
 def _without_rounding(problem: Residuals, found: Found, cells: Index, attempt: Attempt) -> None:
     """Where a fit leads to from where it does with those parameters held whose slopes are rounding at the start."""
-    if problem.first.point is None:
+    point = problem.first.point
+    if point is None:
         return
-    squares = np.array(here(columns(small.diagonal(problem.first.point.normal), cells)))
-    start = here(columns(problem.first.start, cells))
-    unknown = ~np.isfinite(squares).all(axis=0)  # of missing coordinates
-    if unknown.any():
-        squares[:, unknown] = here(small.diagonal(problem.evaluate(start[:, unknown], cells[unknown]).normal))
-    share = squares * np.where(start == 0, 1.0, start) ** 2
-    blind = (squares > 0) & (share <= ROUNDING * share.sum(axis=0))
-    some = np.flatnonzero(blind.any(axis=0))
-    if some.size:
-        way = attempt(start[:, some], cells[some], problem.linearity, blind[:, some]).arrays["x"]
-        _from(problem, found, cells[some], way, attempt)
+    squares = columns(small.diagonal(point.normal), cells)
+    blind = _are_rounding(squares, columns(problem.first.start, cells)) | ~np.isfinite(squares)
+    some = cells[here(blind.any(axis=0))]
+    if not some.size:
+        return
+    start = here(columns(problem.first.start, some))
+    squares = here(small.diagonal(problem.evaluate(start, some).normal))  # also where coordinates are missing
+    held = _are_rounding(squares, start)
+    blind = held.any(axis=0)
+    if blind.any():
+        way = attempt(start[:, blind], some[blind], problem.linearity, held[:, blind]).arrays["x"]
+        _from(problem, found, some[blind], way, attempt)
+
+
+def _are_rounding(squares: Array, x: Array) -> Any:
+    """Whether columns of these squared lengths change the model no more than rounding does, but are not 0."""
+    share = squares * np.where(x == 0, 1.0, x) ** 2
+    return (squares > 0) & (share <= ROUNDING * share.sum(axis=0))
 
 
 def _from(problem: Residuals, found: Found, index: Index, way: Array, attempt: Attempt) -> None:
