@@ -6,18 +6,26 @@ Or it has ended where the data do not determine all parameters, which need be no
 is for no reason but that its slope vanishes there, as the skewness of a peak at 0, the fit goes on from either side of
 that (Azzalini 1985, *A class of distributions which includes the normal ones*, has such a saddle).  And the best linear
 parameters of a bad start may lead the others astray, such as the size of a peak that meets none: the fit starts again
-with those that were given, and all are damped.  What costs less is taken.  Each attempt may be as long as the first.
+with those that were given, and all are damped.
+
+Or most residuals are outliers to a robust loss where it starts: then it starts again from where a softer one leads to
+(Blake and Zisserman 1987, *Visual reconstruction*, on graduated non-convexity).
+
+Or a slope is nothing but rounding there, as that in the angle of a peak whose widths start equal: its parameter may go
+anywhere, so the fit starts again from where the others lead without it.
+
+What costs less is taken.  Each attempt may be as long as the first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from namedgrad.fit import small
-from namedgrad.fit.batch import Found
+from namedgrad.fit.batch import Flags, Found
 from namedgrad.fit.cells import Index
 from namedgrad.fit.determined import inverses
 from namedgrad.fit.marquardt import Linear, lengths
@@ -35,23 +43,71 @@ SMALL = 1e-8  # pivots of a matrix whose diagonal is 1: others are not nearly si
 NOTHING = 1e-20  # of the cost at the start
 BETTER = 1e-9  # relative differences of the cost that count
 
-Attempt = Callable[[Array, Index, Linear], Found]
+ROUNDING = 1e-26  # of the squares that a model is made of
+
+Attempt = Callable[..., Found]
 
 
 def try_again(problem: Residuals, found: Found, cells: Index, *, tol: float, max_iterations: int) -> None:
     """Put what is better into what was found in some cells."""
 
-    def attempt(free: Array, at: Index, linear: Linear) -> Found:
-        return descend(problem, free, at, linear, tol=tol, max_iterations=max_iterations)
+    def attempt(free: Array, at: Index, linear: Linear, held: Flags | None = None) -> Found:
+        return descend(problem, free, at, linear, tol=tol, max_iterations=max_iterations, held=held)
 
     failed = cells[found.status[cells] == Status.NOT_FINITE]
     if failed.size:
         x = _next_to(problem, failed)
         _take(found, failed, attempt(x, failed, problem.linearity))
+    _without_rounding(problem, found, cells, attempt)
+    if problem.loss and problem.loss.softer:
+        done = np.isin(found.status[cells], (Status.CONVERGED, Status.BOUND)) & (not problem.loss.is_bounded)
+        _from_softer(problem, found, cells[~done], attempt)
     ended = cells[np.isin(found.status[cells], (Status.CONVERGED, Status.BOUND, Status.STALLED))]
     lost = _undetermined(problem, found, ended[found.arrays["cost"][ended] > _next_to_nothing(problem, ended)])
     if lost.size:
         _elsewhere(problem, found, lost, attempt)
+
+
+def _without_rounding(problem: Residuals, found: Found, cells: Index, attempt: Attempt) -> None:
+    """Where a fit leads to from where it does with those parameters held whose slopes are rounding at the start."""
+    point = problem.first.point
+    if point is None:
+        return
+    squares = columns(small.diagonal(point.normal), cells)
+    blind = _are_rounding(squares, columns(problem.first.start, cells)) | ~np.isfinite(squares)
+    some = cells[here(blind.any(axis=0))]
+    if not some.size:
+        return
+    start = here(columns(problem.first.start, some))
+    squares = here(small.diagonal(problem.evaluate(start, some).normal))  # also where coordinates are missing
+    held = _are_rounding(squares, start)
+    blind = held.any(axis=0)
+    if blind.any():
+        way = attempt(start[:, blind], some[blind], problem.linearity, held[:, blind]).arrays["x"]
+        _from(problem, found, some[blind], way, attempt)
+
+
+def _are_rounding(squares: Array, x: Array) -> Any:
+    """Whether columns of these squared lengths change the model no more than rounding does, but are not 0."""
+    share = squares * np.where(x == 0, 1.0, x) ** 2
+    return (squares > 0) & (share <= ROUNDING * share.sum(axis=0))
+
+
+def _from(problem: Residuals, found: Found, index: Index, way: Array, attempt: Attempt) -> None:
+    """Where a fit leads to from other points, as far as there are any."""
+    known = np.isfinite(way).all(axis=0)
+    if known.any():
+        _take(found, index[known], attempt(way[:, known], index[known], problem.linearity))
+
+
+def _from_softer(problem: Residuals, found: Found, index: Index, attempt: Attempt) -> None:
+    """Where a fit leads to from where a softer loss does."""
+    softer = problem.loss and problem.loss.softer
+    if softer is None or not index.size:
+        return
+    with problem.with_loss(softer):
+        way = attempt(here(columns(problem.first.start, index)), index, problem.linearity).arrays["x"]
+    _from(problem, found, index, way, attempt)
 
 
 def _next_to(problem: Residuals, index: Index) -> Array:

@@ -62,8 +62,20 @@ class Robust(NamedTuple):
 
     @property
     def to_begin_with(self) -> Robust:
-        """The loss that start values are found with: where one is bounded residuals far away do not pull at all."""
-        return self._replace(rho=_cauchy) if self.rho is _arctan else self
+        """The loss that start values are found with."""
+        return (self.softer or self) if self.is_bounded else self
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether residuals far away do not count at all, so that most places are minima of some kind."""
+        return self.rho is _arctan
+
+    @property
+    def softer(self) -> Robust | None:
+        """A loss whose minimum is near, and has fewer others around it."""
+        known: dict[Rho, Rho] = {_arctan: _cauchy, _cauchy: _soft_l1}
+        softer = known.get(self.rho)
+        return None if softer is None else self._replace(rho=softer)
 
     def weigh(self, r: DimArray, *, bent: bool) -> tuple[DimArray, DimArray, DimArray]:
         """Twice the cost per residual, the derivative of the cost in it, and its second derivative, never negative.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -300,6 +301,17 @@ class Residuals(Problem):
     def weigher(self, *, bent: bool) -> Weigh | None:
         """What a robust loss makes of residuals; ``bent``: with its true curvature."""
         return None if self.loss is None else functools.partial(self.loss.weigh, bent=bent)
+
+    @contextlib.contextmanager
+    def with_loss(self, loss: Robust) -> Iterator[None]:
+        """Another loss, for a while."""
+        own = self.loss, self.evaluators, self.first.point
+        self.loss, self.first.point = loss, None
+        self._evaluate_by([*self.evaluators[False].tiles])
+        try:
+            yield
+        finally:
+            self.loss, self.evaluators, self.first.point = own
 
     def placed(self, x: Any, cells: int) -> Any:
         """An array of so many cells where they are worked on: few of them on the host."""

@@ -317,6 +317,7 @@ class LeastSquaresResult(Sure, FitResult):
         fitted = np.isfinite(self.cost.values)
         sound = np.flatnonzero(fitted | ~fitted.any())[:1]
         known = models(misfits(problem, self._matrix[:, sound], problem.arguments(sound), weighted=False))
+        names = [m.name for m in known]
         if data:
             if len(data) != len(problem.data) - 1:
                 raise TypeError(
@@ -326,16 +327,28 @@ class LeastSquaresResult(Sure, FitResult):
             labels = labels_among(data)
             read = zip(problem.data, read_all(self.readers, data), strict=False)
             data = tuple(in_place_of(c, x) if isinstance(c, xr.DataArray) and np.ndim(x) else x for c, x in read)
-            args = {"params": dict(self.params), "data": (*data, self._nothing()), "cells": self.status}
-            cells = Cells(args, cells.names)  # all parameters may be shared, and the data the same everywhere
-
-        def at(index: Index) -> list[tuple[DimArray, Any]]:
-            found = misfits(problem, self._matrix[:, index], cells.take(index, "data"), weighted=False)
-            return [(m.table, m.leaf) for m in models(found)]
-
-        tables = self._tables(at, [m.name for m in known])
+            try:
+                tables = self._models(self._cells_of(data, {}), names)
+            except ValueError:  # a model that has lost its names can only meet observations that have them
+                tables = self._models(self._cells_of(data, self._along(data)), names)
+        else:
+            tables = self._models(cells, names)
         tables = [relabelled(x, labels).assign_attrs(self._units(x.name, len(known))) for x in tables]
         return tables[0].rename("prediction") if len(known) == 1 else xr.Dataset({x.name: x for x in tables})
+
+    def _models(self, cells: Cells, names: Sequence[Any]) -> list[xr.DataArray]:
+        """The models of all cells, given their data."""
+
+        def at(index: Index) -> list[tuple[DimArray, Any]]:
+            found = misfits(self._problem, self._matrix[:, index], cells.take(index, "data"), weighted=False)
+            return [(m.table, m.leaf) for m in models(found)]
+
+        return self._tables(at, names)
+
+    def _cells_of(self, data: Sequence[Any], along: Mapping[Name, xr.DataArray]) -> Cells:
+        """The cells with other data, and observations of 0."""
+        args = {"params": dict(self.params), "data": (*data, self._nothing(along)), "cells": self.status}
+        return Cells(args, self._problem.cells.names)  # all parameters may be shared, and the data the same everywhere
 
     def _units(self, name: Any, count: int) -> dict[str, Any]:
         """Those of the observations with that name, if there are several; of a model they are the same."""
@@ -344,19 +357,33 @@ class LeastSquaresResult(Sure, FitResult):
         observed = last.get(name) if several else last
         return {n: v for n, v in getattr(observed, "attrs", {}).items() if n == "units"}
 
-    def _nothing(self) -> Any:
-        """Observations of 0, in the form of those of the fit."""
-        leaves, how = flatten(self._problem.data[-1])
-        return unflatten(how, [self._zero(x) for x in leaves])
+    def _along(self, data: Sequence[Any]) -> dict[Name, xr.DataArray]:
+        """Zeros along each dim that labelled arguments have, with its labels, but along those of the cells."""
+        found = dict[Name, xr.DataArray]()
+        for leaf in flatten(data)[0]:
+            for d in leaf.dims if isinstance(leaf, (xr.DataArray, xr.Dataset)) else ():
+                if d not in found and d not in self._problem.cells.names:
+                    zeros = xr.Variable((d,), self._problem.backend.asarray(np.zeros(leaf.sizes[d])))
+                    found[d] = xr.DataArray(zeros, leaf[d].reset_coords(drop=True).coords)
+        return found
 
-    def _zero(self, leaf: Any) -> Any:
+    def _nothing(self, along: Mapping[Name, xr.DataArray]) -> Any:
+        """Observations of 0, in the form of those of the fit, along some of their dims."""
+        leaves, how = flatten(self._problem.data[-1])
+        return unflatten(how, [self._zero(x, along) for x in leaves])
+
+    def _zero(self, leaf: Any, along: Mapping[Name, xr.DataArray]) -> Any:
         if isinstance(leaf, xr.DataTree):
-            return xr.DataTree.from_dict({node.path: self._zero(node.dataset) for node in leaf.subtree})
+            return xr.DataTree.from_dict({node.path: self._zero(node.dataset, along) for node in leaf.subtree})
         if isinstance(leaf, xr.Dataset):
-            return xr.Dataset({n: 0j if is_complex(v) else 0.0 for n, v in leaf.data_vars.items()})
-        zero = np.complex128(0) if is_complex(leaf) else np.float64(0)
-        zeros = {xr.DataArray: xr.DataArray(zero), DimArray: make(zero, (), NONE)}
-        return zeros.get(self._problem.kind, zero)
+            return xr.Dataset({n: self._zero(v, along) for n, v in leaf.data_vars.items()})
+        zero = 0j if is_complex(leaf) else 0.0
+        several = [along[d] for d in leaf.dims if d in along] if isinstance(leaf, xr.DataArray) else []
+        if several:
+            return sum(several, zero)
+        number = np.asarray(zero)[()]
+        zeros = {xr.DataArray: xr.DataArray(number), DimArray: make(number, (), NONE)}
+        return zeros.get(self._problem.kind, number)
 
     def plot(self, at: Mapping[Any, Any] | None = None) -> Any:
         """Draw the fit: maps (over one dim: lines with standard errors) of the parameters, or one cell.

@@ -101,6 +101,22 @@ def test_predictions_from_named_and_plain_arrays():
         labels.predict([[0.0, 1.0]])
 
 
+@pytest.mark.parametrize("x", [[1.0, 3.0, 7.0], np.array([2.0, 8.0]), 3.0])
+def test_predictions_of_models_that_lose_names(x):
+    t = np.linspace(0.0, 10.0, 40)
+    line = lambda p, t: np.where(t < p["t"], p["y"] + p["a"] * (t - p["t"]), p["y"] + p["b"] * (t - p["t"]))
+    truth = {"t": 5.0, "y": 6.0, "a": 1.0, "b": -0.5}
+    rng = np.random.default_rng(0)
+    y = xr.DataArray(line(truth, t) + 0.1 * rng.normal(size=(3, 40)), {"t": t}, ("site", "t"))
+    fit = y.grad.fit(line, "t", {"t": 4.9, "y": 5.0, "a": 0.9, "b": -0.4}, over="site")
+    got = fit.predict(x)
+    want = [line({n: v.item() for n, v in fit.params.isel(site=i).items()}, np.array(x)) for i in range(3)]
+    np.testing.assert_allclose(got, want, rtol=1e-9)
+    assert got.dims == ("site", "t")[: 1 + np.ndim(x)]
+    if np.ndim(x):
+        np.testing.assert_array_equal(got.t, x)
+
+
 def test_predictions_need_a_residual_that_is_linear_in_the_observations():
     t, y = named(observations())
     fit = ng.least_squares(lambda p, t, y: p["a"] * t - y**2, {"a": 1.0}, t, y, over=OVER)
