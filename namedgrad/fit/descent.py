@@ -89,7 +89,7 @@ class Descent(Batch):
         self.tried = np.where(decreases & steep, self.tried, length)
         self.first = np.where(good & new, at.cost, self.first)
         self.x = np.where(good, self.trial, self.x)
-        self.settle()
+        self.settle(np.where(good & ~new, self.cost - at.cost, 0.0))
         self.cost = np.where(good, at.cost, self.cost)
         self.gradient = np.where(good, at.gradient, self.gradient)
         self._search(good)
@@ -159,9 +159,9 @@ class Descent(Batch):
         by_rounding = SAME * small.dot(np.abs(self.gradient), self.size())
         return np.asarray(np.abs(self.cost) <= np.maximum(by_rounding, tol**3 * np.abs(self.first)))
 
-    def settle(self) -> None:
-        """Note where parameters that started at 0 have gone first."""
-        self.origin = np.where(self.origin != 0, self.origin, self.x)
+    def settle(self, gain: Array | float = 0.0) -> None:
+        """Note how far parameters that started at 0 have gone first, or could have gone alone for the same gain."""
+        self.origin = np.where(self.origin != 0, self.origin, reach(self.x, self.gradient, gain))
 
     def size(self) -> Array:
         """How large parameters are: now, or at the start, or, where that is 0, soon after it."""
@@ -279,6 +279,15 @@ class NewtonCG(Newton):
                 break
             toward = left / np.where(squares > 0, squares, 1.0) * toward - residual
         return found * unit * size, np.ones(len(self.cost)), convex
+
+
+def reach(x: Array, slope: Array, gain: Array | float) -> Array:
+    """How large parameters are that have left 0: beside one that is steep, others hardly move at first.
+
+    At most 1, as which they are taken before.
+    """
+    alone = np.minimum(gain / np.where(slope != 0, np.abs(slope), np.inf), 1.0)
+    return np.where(x != 0, np.maximum(np.abs(x), alone), 0.0)
 
 
 def first_step(size: Array, slope: Array) -> Array:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from namedgrad.fit.batch import Found
-from namedgrad.fit.descent import LBFGS, MEMORY, Descent, Slope
+from namedgrad.fit.descent import LBFGS, MEMORY, Descent, Slope, reach
 from namedgrad.fit.small import Array
 from namedgrad.fit.status import Status
 
@@ -115,8 +115,9 @@ class Search:
     def accept(self, _: Array) -> None:
         """Go to the last trial."""
         self.pairs.append((self.moved, (self.tried.gradient - self.at.gradient)[:, 0]))
+        gone = reach(self.trial, self.at.gradient[:, 0], self.cost - float(self.tried.cost[0]))
+        self.origin = np.where(self.origin != 0, self.origin, gone)  # there is a size to compare with
         self.x, self.at = self.trial, self.tried
-        self.origin = np.where(self.origin != 0, self.origin, self.x)  # there is a size to compare with
         if self.watch(self.x[:, None], self.at.cost):
             raise StopIteration
 

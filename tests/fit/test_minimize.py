@@ -373,6 +373,24 @@ def test_steepest_descent_to_a_loss_of_zero_has_converged():
 
 
 @pytest.mark.parametrize("over", [(), "cell"])
+@pytest.mark.parametrize("method", ["lbfgs", "newton-cg", "gradient-descent"])
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e3])
+def test_parameters_that_hardly_move_at_first_have_not_converged(method, over, unit):
+    """Two lines that are steep along one parameter, which start at 0: the first step is along that alone."""
+    right = np.array([3.5, 7.0, 9.8])
+    fit = ng.minimize(
+        lambda p, a: (p["x"] / unit + 2e6 * p["y"] - a) ** 2 + (2 * p["x"] / unit + 1e6 * p["y"] - 5) ** 2,
+        {"x": 0.0, "y": 0.0}, ng.DimArray(right, "cell") if over else right[0], over=over, method=method,
+    )  # fmt: skip
+    if method == "gradient-descent":  # too slow for a valley like this
+        assert np.isin(fit.status, (1, 6)).all()
+        return
+    best = np.linalg.solve([[1, 2e6], [2, 1e6]], np.stack([right, np.full(3, 5.0)]))[:, slice(None) if over else 0]
+    assert (fit.status == 0).all()
+    np.testing.assert_allclose([fit.params["x"] / unit, fit.params["y"]], best, rtol=1e-6)
+
+
+@pytest.mark.parametrize("over", [(), "cell"])
 @pytest.mark.parametrize("method", ["lbfgs", "newton-cg"])
 def test_parameters_that_start_at_zero_and_end_there(method, over):
     """The helical valley of Fletcher and Powell (1963): only the way there says how large two of the parameters are."""
