@@ -82,16 +82,17 @@ class Slopes:
     # ---------------------------------------------------------------- recorded
 
     def _learn(self, found: Matrix, index: Index, matrices: Sequence[Matrix]) -> None:
-        """Record an evaluation, when it is time, and trust the program if it gives what was found in the next one.
+        """Record an evaluation, when it is time, and trust the program if it gives what the next finite one does.
 
         It does not where the function computes with what changes from call to call, such as random numbers.
         """
         try:
             if self.calls == PATIENCE:
                 self.program = self._recorded(index, matrices)
-            elif self.program is not None:
+            elif self.program is not None and (known := np.isfinite(found).all(axis=0)).any():
                 again = self._replayed(self.program, index, matrices)
-                self.steady = self.trusted = _agree(found, again, self.units(matrices[-1]))
+                units = self.units(matrices[-1])
+                self.steady = self.trusted = _agree(found[:, known], again[:, known], units[:, known])
         except Exception:  # noqa: BLE001 - it may ask for values, which a program leaves open; or its own run tells
             self.steady, self.program = False, None
 
@@ -175,6 +176,6 @@ def _stacked(tables: Sequence[Any], count: int) -> Matrix:
 
 def _agree(one: Matrix, other: Matrix, units: Matrix) -> bool:
     """Whether rows are the same to rounding, measured by the largest in their units."""
+    units = np.where(units == 0, 1.0, np.abs(units))
     same = np.finfo(one.dtype).eps ** DIGITS * np.abs(one * units).max(axis=0)
-    close = (np.abs((one - other) * units) <= same) | (one == other) | (np.isnan(one) & np.isnan(other))
-    return bool(close.all())
+    return bool((np.abs((one - other) * units) <= same).all())

@@ -542,6 +542,27 @@ def test_a_loss_that_is_drawn_anew_is_called_in_every_evaluation(over):
     assert len(seen) > fit.iterations.max() > 8
 
 
+def test_losses_that_are_not_finite_tell_nothing_of_whether_they_are_drawn_anew():
+    rng, seen = np.random.default_rng(3), []
+
+    def loss(p):
+        seen.append(rng.normal())
+        far = np.inf if len(seen) == 5 else 1.0  # a look at it, two evaluations and a recording come before
+        return (rosenbrock(p) * (2 + 1e-7 * seen[-1])) * far
+
+    fit = ng.minimize(loss, {"x": -1.0, "y": 0.5}, max_iterations=30)
+    assert len(seen) > fit.iterations.max() > 8
+
+
+def test_rows_agree_in_their_units():
+    units = np.array([[1.0, 1.0], [1e6, 0.0]])
+    one = np.array([[1.0, 2.0], [3e-6, 1.0]])
+    assert slopes._agree(one, one * (1 + 1e-11), units)
+    assert not slopes._agree(one, np.add(one, [[0, 0], [1e-12, 0]]), units)
+    assert not slopes._agree(one, np.add(one, [[0, 0], [0, 1e-6]]), units)  # of a parameter that is 0
+    assert not slopes._agree(one, one * np.nan, units)
+
+
 @pytest.mark.parametrize("over", [(), "cell"])
 @pytest.mark.parametrize("method", ["lbfgs", "newton-cg"])
 def test_a_loss_beside_a_callback_that_may_change_it_is_called_in_every_evaluation(method, over):
