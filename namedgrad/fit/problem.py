@@ -256,7 +256,7 @@ def single(out: Output, what: str) -> None:
 
 def batches(index: Index, size: int) -> list[Index]:
     """Cells in groups."""
-    return [index[i : i + size] for i in range(0, len(index), size)]
+    return [index[i : i + size] for i in range(0, len(index), max(size, 1))]
 
 
 def require_positive(**values: float | None) -> None:

@@ -392,6 +392,15 @@ def test_no_cells_and_no_dims():
     assert (means.iterations <= 2).all()
 
 
+@pytest.mark.parametrize("loss", ["linear", "huber", "soft_l1", "cauchy", "arctan"])
+@pytest.mark.parametrize("start", [{"a": 1.0, "k": 1.0}, ["a", "k"]], ids=["given", "found"])
+def test_no_cells_by_any_loss(loss, start):
+    t, y = ng.DimArray(np.linspace(0, 1, 5), "t"), ng.DimArray(np.zeros((0, 5)), ("cell", "t"))
+    empty = ng.least_squares(lambda p, t, y: p["a"] * np.exp(-p["k"] * t) - y, start, t, y, over="cell", loss=loss)
+    assert empty.params.sizes == {"cell": 0}
+    assert empty.covariance.shape == (0, 2, 2)
+
+
 @pytest.mark.parametrize("size", [30, 24])
 def test_programs_for_fewer_cells(size, monkeypatch):
     """They are the same text with another number, which must not mean something else: there are 30 observations."""
