@@ -40,7 +40,8 @@ class ConfluentKernels:
         xp, poch, dtype = self.xp, self.special.poch, result_dtype(m, v, x)
         m, v, x = double(m), double(v), double(x)
         with np.errstate(all="ignore"):
-            k, v = xp.absolute(m) + 0.0 * x, xp.maximum(v, -1 - v)
+            m, v = m + 0.0 * x, xp.maximum(v, -1 - v) + 0.0 * x
+            k = xp.absolute(m)
             end = xp.equal(xp.absolute(x), 1)
             inner = xp.where(end, 0.0, x)
             order = k + j
@@ -71,7 +72,7 @@ class ConfluentKernels:
             return (0.5 * xp.where(xp.isinf(x), 0.0, out)).astype(dtype)
 
     def hyp1f1_order(self, i: int, j: int, a: Raw, b: Raw, x: Raw) -> Raw:
-        """The derivative of orders ``i`` in ``a`` and ``j`` in ``b``; NaN where it is too short or terms cancel."""
+        """The derivative of orders ``i`` in ``a`` and ``j`` in ``b``; NaN where terms are too few or cancel."""
         with np.errstate(all="ignore"):
             out = self._in_blocks(functools.partial(self._kummer, i, j), double(a), double(b), double(x))
         return out.astype(result_dtype(a, b, x))
@@ -106,7 +107,7 @@ class ConfluentKernels:
                 break
         out = {}
         for (p, q), t in total.items():
-            enough = xp.maximum(1e-8 * xp.absolute(t), 1e-10 * first)  # next to a zero of the sum
+            enough = xp.maximum(1e-8 * xp.absolute(t), 1e-10 * xp.absolute(first))  # next to a zero of the sum
             long = xp.absolute(term[p, q]) <= 1e-12 * xp.absolute(t)
             out[p, q] = xp.where(xp.logical_and(long, _ROUNDING * largest[p, q] <= enough), t, math.nan)
         return {(p, q): math.factorial(p) * math.factorial(q) * t for (p, q), t in out.items()}

@@ -264,7 +264,7 @@ class NumpySpecial:
 
     def hyp1f1(self, a: Raw, b: Raw, x: Raw) -> Raw:
         """SciPy's function, which does not return from 1e300 on if it is no polynomial, and lacks limits."""
-        if is_complex(x):
+        if is_complex(x) or not np.any(np.absolute(x) > 1e10):
             return self.special.hyp1f1(a, b, x)
         polynomial = np.less_equal(a, 0) & np.equal(a, np.rint(a))
         out = self.special.hyp1f1(a, b, np.where(polynomial, x, np.minimum(x, 1e10)))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.special
 
+import namedgrad as ng
 from namedgrad.backends import get_backend
 
 RNG = np.random.default_rng(12)
@@ -140,6 +141,25 @@ def test_large_parameters_have_their_value_or_none(name: str, theirs: str, xs: t
     (found,) = on_device(kernels.function(name), *map(np.atleast_1d, xs))
     if max(map(abs, xs)) < 20 or not np.isnan(found[0]):
         np.testing.assert_allclose(found, float(getattr(mp, theirs)(*xs)), rtol=1e-8 if name == "hyp1f1" else 1e-10, atol=1e-18)
+
+
+@pytest.mark.parametrize("as_array", [False, True])
+def test_slopes_of_legendre_functions_of_one_order(as_array: bool, cupy: Any) -> None:
+    x = np.array([0.3, -0.4, 0.9])
+    device = lambda values: ng.DimArray(cupy.asarray(values), "x")
+    m, v = (device(np.full(3, k)) if as_array else k for k in (1.0, 2.0))
+    found = ng.grad(lambda x: ng.lpmv(m, v, x).sum())(device(x))
+    np.testing.assert_allclose(found.to_numpy(), (6 * x * x - 3) / np.sqrt(1 - x * x), rtol=1e-12)
+
+
+def test_kummers_function_of_complex_numbers_where_terms_cancel(kernels: Any) -> None:
+    mp = pytest.importorskip("mpmath")
+    z = np.array([-6 + 1j, -20 + 3j, 20 - 2j, 2 + 1j])
+    for a in (2.0, 10.0, 30.0, -30.0):
+        (found,) = on_device(kernels.function("hyp1f1"), a, 2.0, z)
+        known = np.array([complex(mp.hyp1f1(a, 2, w)) for w in z])
+        there = ~np.isnan(found)
+        np.testing.assert_allclose(found[there], known[there], rtol=1e-7)
 
 
 def test_kummers_function_has_zeros(kernels: Any) -> None:
