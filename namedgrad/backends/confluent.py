@@ -107,7 +107,7 @@ class ConfluentKernels:
                 break
         out = {}
         for (p, q), t in total.items():
-            enough = xp.maximum(1e-8 * xp.absolute(t), 1e-10 * xp.absolute(first))  # next to a zero of the sum
+            enough = xp.maximum(1e-8 * xp.absolute(t), 1e-13 * xp.absolute(first))  # next to a zero of the sum
             long = xp.absolute(term[p, q]) <= 1e-12 * xp.absolute(t)
             out[p, q] = xp.where(xp.logical_and(long, _ROUNDING * largest[p, q] <= enough), t, math.nan)
         return {(p, q): math.factorial(p) * math.factorial(q) * t for (p, q), t in out.items()}

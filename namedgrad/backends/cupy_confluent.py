@@ -117,14 +117,16 @@ class CupyConfluent:
         none = xp.logical_and(v < -1, xp.equal(v + 0.5, xp.rint(v + 0.5)))
         start = xp.where(none, -v - 0.5, 0.0)
         square, least = sign * 0.25 * x * x, start + 1.5
-        term = (0.5 * x) ** (v + 1 + 2 * start) * (self.special.rgamma(v + least) * self.special.rgamma(least))
+        power = (0.5 * x) ** (0.5 * (v + 1) + start)  # its square may leave the range of numbers
+        term = power * (self.special.rgamma(v + least) * self.special.rgamma(least)) * power
         term = term * (1 - (1 - sign) * xp.remainder(start, 2))
         out, largest = term, xp.absolute(term)
         for k in range(_TERMS):
             term = term * (square / ((k + least) * (k + least + v)))
             out, largest = out + term, xp.maximum(largest, xp.absolute(term))
         error = xp.maximum(xp.absolute(term), 2e-16 * largest)
-        kept = xp.logical_and(v < _MOST, error <= xp.maximum(1e-10 * xp.absolute(out), 1e-12))
+        enough = xp.maximum(1e-10 * xp.absolute(out), xp.where(v < 1, 1e-12, 0.0))  # those of low orders have zeros
+        kept = xp.logical_and(v < _MOST, error <= enough)
         return xp.where(kept, out, math.nan)
 
     def _signed(self, v: Raw, x: Raw, out: Raw) -> Raw:
