@@ -1,7 +1,7 @@
 """Derivatives of Kummer's function ``M(a, b, x)`` in its parameters, of Legendre's functions, and a density.
 
 Those of Kummer's are its power series; where the real part of ``x`` is below 0, that of ``exp(x) M(b - a, b, -x)``
-(DLMF 13.2.39), whose terms have one sign where those of the other alternate.
+(DLMF 13.2.39), whose terms have one sign where those of the other alternate if ``b`` is not below ``a``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from namedgrad.backends.special import double, result_dtype
 Raw = Any
 _MOST = 5000  # terms
 _TERMS = 1600  # where nobody may look whether they are enough: at the ends of the range
+_ROUNDING = float(np.finfo(np.float64).eps)
 _FAR = 700.0  # from here on terms leave the range of numbers
 
 
@@ -39,7 +40,8 @@ class ConfluentKernels:
         xp, poch, dtype = self.xp, self.special.poch, result_dtype(m, v, x)
         m, v, x = double(m), double(v), double(x)
         with np.errstate(all="ignore"):
-            k, v = xp.absolute(m) + 0.0 * x, xp.maximum(v, -1 - v)
+            m, v = m + 0.0 * x, xp.maximum(v, -1 - v) + 0.0 * x
+            k = xp.absolute(m)
             end = xp.equal(xp.absolute(x), 1)
             inner = xp.where(end, 0.0, x)
             order = k + j
@@ -70,7 +72,7 @@ class ConfluentKernels:
             return (0.5 * xp.where(xp.isinf(x), 0.0, out)).astype(dtype)
 
     def hyp1f1_order(self, i: int, j: int, a: Raw, b: Raw, x: Raw) -> Raw:
-        """The derivative of orders ``i`` in ``a`` and ``j`` in ``b``; NaN where the series is too short."""
+        """The derivative of orders ``i`` in ``a`` and ``j`` in ``b``; NaN where terms are too few or cancel."""
         with np.errstate(all="ignore"):
             out = self._in_blocks(functools.partial(self._kummer, i, j), double(a), double(b), double(x))
         return out.astype(result_dtype(a, b, x))
@@ -90,7 +92,7 @@ class ConfluentKernels:
         every = [(p, q) for p in range(n + 1) for q in range(n + 1 - p)]
         zero = 0.0 * (first + a + b + x)
         term = {m: first + zero if m == (0, 0) else zero for m in every}
-        total = term
+        total, largest = term, {m: xp.absolute(t) for m, t in term.items()}
         sizes = (xp.absolute(v) for v in (a, b, x))
         least = float(np.max(np.nan_to_num(sum(sizes)), initial=0.0)) if self.may_branch else math.inf
         for k in range(_MOST if self.may_branch else _TERMS):
@@ -100,7 +102,12 @@ class ConfluentKernels:
                 after[p, q] = (top - (after[p, q - 1] if q else 0.0)) / (b + k)
             term = {m: t * (x / (k + 1)) for m, t in after.items()}
             total = {m: total[m] + term[m] for m in every}
+            largest = {m: xp.maximum(largest[m], xp.absolute(term[m])) for m in every}
             if k > least and k % 8 == 0 and not any(np.any(abs(term[m]) > 1e-18 * abs(total[m])) for m in every):
                 break
-        out = {m: xp.where(xp.absolute(term[m]) <= 1e-12 * xp.absolute(t), t, math.nan) for m, t in total.items()}
+        out = {}
+        for (p, q), t in total.items():
+            enough = xp.maximum(1e-8 * xp.absolute(t), 1e-13 * xp.absolute(first))  # next to a zero of the sum
+            long = xp.absolute(term[p, q]) <= 1e-12 * xp.absolute(t)
+            out[p, q] = xp.where(xp.logical_and(long, _ROUNDING * largest[p, q] <= enough), t, math.nan)
         return {(p, q): math.factorial(p) * math.factorial(q) * t for (p, q), t in out.items()}

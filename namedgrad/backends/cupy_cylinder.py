@@ -67,7 +67,7 @@ class CupyCylinder:
 
         if not is_complex(z):
             return of_waves(z).astype(dtype)
-        grows = sign * xp.imag(z) < 0
+        grows = sign * xp.imag(z) <= 0  # on the axis K has another side of the cut
         w = -1j * sign * xp.where(grows, 1j * sign, z)
         factor = -2j * sign / math.pi * xp.exp(-0.5j * math.pi * sign * v - (0.0 if bare else w))
         return xp.where(grows, of_waves(xp.where(grows, z, 1.0)), factor * self.kve(v, w)).astype(dtype)

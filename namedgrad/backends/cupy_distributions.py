@@ -91,15 +91,17 @@ class CupyDistributions:
         """That of the noncentral chi-square distribution, a sum over Poisson's numbers; NaN where they may be large."""
         xp, gammaln, dtype = self.xp, self.special.gammaln, result_dtype(x, df, nc)
         half, a, mean = 0.5 * double(x), 0.5 * double(df), 0.5 * double(nc)
+        end = xp.equal(half, math.inf)
+        half = xp.where(end, 1.0, half)
         zero = 0.0 * (half + a + mean)
         a, mean, half = a + zero, mean + zero, xp.where(half + zero < 0, math.nan, half)
         central, total = self.special.gammainc(a + _EVENTS, half), 0.0
         with np.errstate(all="ignore"):
-            log, at = xp.log(xp.maximum(mean, 1e-300)), xp.log(xp.where(xp.equal(half, math.inf), 1e300, half))
+            log, at = xp.log(xp.maximum(mean, 1e-300)), xp.log(half)
             for j in range(_EVENTS - 1, -1, -1):
                 central = central + xp.exp((a + j) * at - half - gammaln(a + (j + 1)))
                 total = total + xp.exp(j * log - mean - math.lgamma(j + 1)) * central
-        return xp.where(mean > _EVENTS / 2, math.nan, total).astype(dtype)
+        return xp.where(end, 1.0 + zero, xp.where(mean > _EVENTS / 2, math.nan, total)).astype(dtype)
 
     # ---------------------------------------------------------------- of counts
 

@@ -12,6 +12,7 @@ from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
 _ORDERS = 13  # of Bessel functions whose orders are on the device
+_LARGEST = 20  # degree of a Legendre function that is not whole: of larger ones large terms cancel
 _DEGREES = 64  # of polynomials whose degrees are on the device
 
 
@@ -64,16 +65,32 @@ class CupyPolynomials:
     # ---------------------------------------------------------------- orthogonal polynomials
 
     def lpmv(self, m: Raw, v: Raw, x: Raw) -> Raw:
-        """The associated Legendre function, from that of Gauss (DLMF 14.3.4 and 14.9.3)."""
+        """The associated Legendre function, of degrees that are not whole from Gauss' (DLMF 14.3.4 and 14.9.3)."""
         xp, dtype, m, v, x = self.xp, result_dtype(m, v, x), double(m), double(v), double(x)
-        v, order = xp.maximum(v, -1 - v), xp.absolute(m) + 0.0 * x
+        zero = 0.0 * x
+        m, v = m + zero, xp.maximum(v, -1 - v) + zero
+        order = xp.absolute(m)
         rising = self.special.poch(v + 1 - order, 2 * order)
         front = xp.where(m < 0, 1.0, rising * (1 - 2 * xp.remainder(order, 2)))
         front = front * xp.exp(-self.special.gammaln(order + 1))
         gauss = self.hyp2f1_order(0, 0, 0, order - v, order + v + 1, order + 1, 0.5 * (1 - x))
         out = front * (0.25 * (1 - x) * (1 + x)) ** (0.5 * order) * gauss
         out = xp.where(xp.logical_and(xp.equal(rising, 0), m >= 0), 0.0, out)
+        whole = xp.logical_and(xp.equal(v, xp.rint(v)), order <= v)
+        sign = xp.where(m < 0, 1 / rising, 1 - 2 * xp.remainder(order, 2))
+        out = xp.where(whole, sign * self._legendre(order, v, x), xp.where(v <= _LARGEST, out, math.nan))
         return xp.where(xp.logical_and(xp.absolute(x) <= 1, xp.equal(m, xp.rint(m))), out, math.nan).astype(dtype)
+
+    def _legendre(self, order: Raw, v: Raw, x: Raw) -> Raw:
+        """That of whole degrees without its sign, by recurrence from that of ``order`` (DLMF 14.7.15 and 14.10.3)."""
+        xp = self.xp
+        first = self.special.poch(0.5, order) * (4 * (1 - x) * (1 + x)) ** (0.5 * order)
+        below, now = 0.0 * first, first
+        for k in range(_DEGREES):
+            degree = order + k
+            above = ((2 * degree + 1) * x * now - (degree + order) * below) / (k + 1)
+            below, now = now, xp.where(degree < v, above, now)
+        return xp.where(v - order <= _DEGREES, now, math.nan)
 
     def _polynomial(
         self, n: Raw, x: Raw, first: Callable[[Raw], Raw], step: Callable[[int, Raw, Raw], Raw], negative: float = 0.0

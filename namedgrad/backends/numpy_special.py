@@ -263,15 +263,17 @@ class NumpySpecial:
             return self._repaired(self.special.hyp0f1(v, np.where(far, 1, z)), far, grown, v, z)
 
     def hyp1f1(self, a: Raw, b: Raw, x: Raw) -> Raw:
-        """SciPy's function, which does not return from 1e300 on, and has no limit on the left."""
-        if is_complex(x):
+        """SciPy's function, which does not return from 1e300 on if it is no polynomial, and lacks limits."""
+        if is_complex(x) or not np.any(np.absolute(x) > 1e10):
             return self.special.hyp1f1(a, b, x)
-        out = self.special.hyp1f1(a, b, np.minimum(x, 1e10))
+        polynomial = np.less_equal(a, 0) & np.equal(a, np.rint(a))
+        out = self.special.hyp1f1(a, b, np.where(polynomial, x, np.minimum(x, 1e10)))
 
         def limit(a: Raw, b: Raw, x: Raw) -> Raw:  # DLMF 13.7.2
             return self.special.gamma(b) * self.special.rgamma(b - a) * np.power(-x, -a)
 
-        return self._repaired(out, np.isneginf(x) & np.isnan(out), limit, a, b, x)
+        lost = polynomial & np.less(a, 0) | np.less(x, 0) & np.isnan(out)  # of polynomials SciPy's has another sign
+        return self._repaired(out, np.isinf(x) & lost, limit, a, b, x)
 
     def together(self, *xs: Raw, of: str) -> Raw:
         """The results of a function that has several, written into one array, not moved there: 10 ms instead of 12."""

@@ -355,7 +355,8 @@ class SpecialKernels:
 
     def _repaired(self, out: Raw, lost: Raw, again: Callable[..., Raw], *operands: Raw) -> Raw:
         """``out``, on the host, where cells that were ``lost`` are computed again: by positions, as :meth:`_pieces`."""
-        out, at = np.asarray(out), np.flatnonzero(lost)
+        out = np.asarray(out)
+        at = np.flatnonzero(lost if np.shape(lost) == out.shape else np.broadcast_to(lost, out.shape))
         if at.size:
             cells = (np.broadcast_to(a, out.shape).take(at) if np.ndim(a) else np.full(at.size, a) for a in operands)
             out.put(at, again(*cells))

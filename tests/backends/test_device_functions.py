@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.special
 
+import namedgrad as ng
 from namedgrad.backends import get_backend
 
 RNG = np.random.default_rng(12)
@@ -103,6 +104,68 @@ def test_where_scipy_has_few_digits(name: str, theirs: str, xs: Any, kernels: An
     expected = np.array([float(getattr(mp, theirs)(*map(float, x))) for x in zip(*xs, strict=True)])
     (found,) = on_device(kernels.function(name), *xs)
     np.testing.assert_allclose(found, expected, rtol=2e-12, atol=1e-14)
+
+
+CUT = np.array([-2 + 0j, complex(-2, -0.0), -0.3 + 0j, 2 + 0j, -7 - 1e-9j])
+HIGH = np.array([5.9, 6.0, 6.1, 7.0, 8.0, 12.7, 17.0, 25.4, 42.0])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("name", "xs"),
+    [
+        *((f"hankel{kind}", (v, CUT)) for kind in ("1", "2", "1e", "2e") for v in (0.0, 0.7, 2.0)),
+        *(("lpmv", (m, v, np.linspace(-1, 1, 12))) for m in (0.0, 1.0, 5.0, -2.0) for v in (2.0, 20.0, 60.0)),
+        ("lpmv", (0.0, 3.5, np.linspace(-0.9, 0.9, 12))), ("hyperu", (1.0, 2.0, np.array([0.5, 3.0, np.inf]))),
+        ("hyperu", (0.0, 1.0, np.array([0.0, 1.0, np.inf]))), ("hyperu", (-2.0, 1.5, np.array([0.5, 3.0, np.inf]))),
+        *(("struve", (v, HIGH)) for v in (10.0, 15.0, 20.0, 30.0, 50.0)), ("struve", (2.0, np.array([np.inf, -np.inf, 1e3]))),
+        ("modstruve", (2.0, np.array([np.inf, -np.inf, 300.0]))), ("chndtr", (np.array([np.inf, 2.0, -1.0]), 3.0, np.array([2.0, 5.0, 1.0]))),
+        *((name, (v, np.array([0.5, 3.0, 10.0, 70.0]))) for name in ("struve", "modstruve") for v in (-0.5, -1.5, -2.5)),
+    ],
+)  # fmt: skip
+def test_numbers_as_parameters_and_ends(name: str, xs: Any, kernels: Any) -> None:
+    (found,), expected = on_device(kernels.function(name), *xs), getattr(scipy.special, name)(*xs)
+    size = np.max(np.abs(expected)) if name == "lpmv" else 0
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-13 * size)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("name", "theirs", "xs"), [
+    ("hyperu", "hyperu", (-30.0, 2.0, 20.0)), ("hyperu", "hyperu", (-40.0, 2.0, 0.3)), ("hyperu", "hyperu", (30.0, 2.0, 2.0)),
+    *(("struve", "struveh", (v, x)) for v in (80.0, 100.0, 150.0, 200.0) for x in (6.0, 60.0, 84.0, 120.0, 300.0)),
+    *(("modstruve", "struvel", (v, x)) for v in (30.0, 100.0, 160.7, 200.0) for x in (3.0, 61.0, 163.9, 300.0)),
+    ("struve", "struveh", (162.2, 107.7)), ("hyp1f1", "hyp1f1", (-22.9, 14.6, 16.6)),
+    *(("hyp1f1", "hyp1f1", (a, 2.0, x)) for a in (2.0, 10.0, 30.0, 60.0, -30.0) for x in (-2.0, -6.0, -20.0, 20.0)),
+])  # fmt: skip
+def test_large_parameters_have_their_value_or_none(name: str, theirs: str, xs: tuple[float, ...], kernels: Any) -> None:
+    mp = pytest.importorskip("mpmath")
+    (found,) = on_device(kernels.function(name), *map(np.atleast_1d, xs))
+    if max(map(abs, xs)) < 20 or not np.isnan(found[0]):
+        np.testing.assert_allclose(found, float(getattr(mp, theirs)(*xs)), rtol=1e-8 if name == "hyp1f1" else 1e-10, atol=1e-18)
+
+
+@pytest.mark.parametrize("as_array", [False, True])
+def test_slopes_of_legendre_functions_of_one_order(as_array: bool, cupy: Any) -> None:
+    x = np.array([0.3, -0.4, 0.9])
+    device = lambda values: ng.DimArray(cupy.asarray(values), "x")
+    m, v = (device(np.full(3, k)) if as_array else k for k in (1.0, 2.0))
+    found = ng.grad(lambda x: ng.lpmv(m, v, x).sum())(device(x))
+    np.testing.assert_allclose(found.to_numpy(), (6 * x * x - 3) / np.sqrt(1 - x * x), rtol=1e-12)
+
+
+def test_kummers_function_of_complex_numbers_where_terms_cancel(kernels: Any) -> None:
+    mp = pytest.importorskip("mpmath")
+    z = np.array([-6 + 1j, -20 + 3j, 20 - 2j, 2 + 1j])
+    for a in (2.0, 10.0, 30.0, -30.0):
+        (found,) = on_device(kernels.function("hyp1f1"), a, 2.0, z)
+        known = np.array([complex(mp.hyp1f1(a, 2, w)) for w in z])
+        there = ~np.isnan(found)
+        np.testing.assert_allclose(found[there], known[there], rtol=1e-7)
+
+
+def test_kummers_function_has_zeros(kernels: Any) -> None:
+    x = np.array([-1.5, -1.0])  # (1 + x) exp(x)
+    np.testing.assert_allclose(on_device(kernels.function("hyp1f1"), 2.0, 1.0, x)[0], (1 + x) * np.exp(x), rtol=1e-15, atol=1e-16)
 
 
 def test_right_angles_are_exact(kernels: Any) -> None:

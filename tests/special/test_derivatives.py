@@ -14,6 +14,7 @@ import scipy.special
 
 import namedgrad as ng
 from tests.special.slopes import slopes
+from tests.support.oracles import richardson
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -306,6 +307,42 @@ def test_where_scipys_confluent_functions_have_no_value() -> None:
     np.testing.assert_allclose([ng.hyp0f1(300.0, np.float64(2e5)), ng.hyp0f1(1.0, np.float64(1.1e5))], [3.5830072780728098e184, 1.8556574002898267e286], rtol=1e-12)
     np.testing.assert_array_equal(ng.hyp0f1(1.0, x).data[1:], [np.inf, np.inf])
     np.testing.assert_array_equal(ng.hyp0f1(-0.5, x).data[1:], [-np.inf, -np.inf])
+
+
+def test_hyp0f1_far_away_where_its_operands_have_different_shapes() -> None:
+    v = ng.DimArray([2.0, 3.0, 4.0], "x")
+    np.testing.assert_allclose(ng.hyp0f1(v, 1.1e5).data, scipy.special.hyp0f1([2.0, 3.0, 4.0], 1.1e5), rtol=1e-12)
+    z = ng.DimArray([2.0, 1.1e5], "y")
+    np.testing.assert_allclose(ng.hyp0f1(v, z).data, scipy.special.hyp0f1([[2.0], [3.0], [4.0]], [2.0, 1.1e5]), rtol=1e-12)
+    slope = ng.grad(lambda z: ng.hyp0f1(v, z).sum())(np.float64(1.1e5))
+    np.testing.assert_allclose(slope, sum(scipy.special.hyp0f1(v + 1, 1.1e5) / v for v in (2.0, 3.0, 4.0)), rtol=1e-12)
+
+
+def test_polynomials_of_kummer_at_large_numbers() -> None:
+    x = ng.DimArray([1e11, 1e300, np.inf, -np.inf], "x")
+    np.testing.assert_array_equal(ng.hyp1f1(-1.0, 1.0, x).data, [1 - 1e11, -1e300, -np.inf, np.inf])
+    np.testing.assert_array_equal(ng.hyp1f1(-2.0, 1.0, x).data, [0.5e22 - 2e11, np.inf, np.inf, np.inf])
+    np.testing.assert_array_equal(ng.hyp1f1(0.0, 1.0, x).data, [1, 1, 1, 1])
+    np.testing.assert_allclose(ng.grad(lambda x: ng.hyp1f1(-2.0, 1.0, x))(np.float64(1e11)), 1e11 - 2, rtol=1e-15)
+
+
+@pytest.mark.parametrize("k", [0, 1])
+@pytest.mark.parametrize(("a", "b", "x"), [(60, 2, -30), (80, 1.5, -50), (-60, 2, 30), (-30, 2, 20), (30, 2, -20), (10, 2, -100), (-4.5, 2, 9), (6, 2, -8), (2, 1, -1)])
+def test_derivatives_of_kummers_function_where_terms_cancel(k: int, a: float, b: float, x: float) -> None:
+    mp = pytest.importorskip("mpmath")
+    known = mp.diff(lambda t: mp.hyp1f1(*((t, b) if k == 0 else (a, t)), x), (a, b)[k])
+    slope = ng.grad(lambda t: ng.hyp1f1(*((t, b) if k == 0 else (a, t)), x))(np.float64((a, b)[k]))
+    if abs(a) < 12 or not np.isnan(slope):
+        np.testing.assert_allclose(slope, float(known), rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["hankel1", "hankel2", "hankel1e", "hankel2e"])
+@pytest.mark.parametrize("z", [-2 + 0j, complex(-2, -0.0), 2 + 0j, -3 - 0.5j, -3 + 0.5j])
+def test_hankel_functions_in_their_order_next_to_the_cut(name: str, z: complex) -> None:
+    f = getattr(scipy.special, name)
+    slope = [ng.grad(lambda v, part=part: part(f(v, np.array([z]))).sum())(np.float64(0.7)) for part in (np.real, np.imag)]
+    known = richardson(lambda h: f(0.7 + h, z))
+    np.testing.assert_allclose(slope, [known.real, known.imag], rtol=1e-8)
 
 
 PARAMETERS = {

@@ -88,6 +88,17 @@ def test_special_points(name: str, xs: tuple[float, ...], k: int, slope: float, 
     np.testing.assert_allclose(ng.grad(lambda x: result(name, k, x))(np.float64(xs[k])), slope, rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("nc", [2.0, 500.0, 1600.0, 9000.0])
+def test_the_noncentral_f_distribution_far_from_the_central_one(nc: float) -> None:
+    f = scipy.special.ncfdtr
+    np.testing.assert_allclose(ng.grad(lambda x: f(30.0, 50.0, nc, x))(np.float64(nc / 30)), richardson(lambda h: f(30.0, 50.0, nc, nc / 30 + h)), rtol=1e-5)
+    at = nc / 30
+    np.testing.assert_allclose(ng.grad(lambda nc: f(30.0, 50.0, nc, at))(np.float64(nc)), richardson(lambda h: f(30.0, 50.0, nc + h * nc, at)) / nc, rtol=1e-5)
+    p = f(30.0, 50.0, nc, at)
+    inverse = ng.grad(lambda p: scipy.special.ncfdtri(30.0, 50.0, nc, p))(np.float64(p))
+    np.testing.assert_allclose(inverse, 1 / ng.grad(lambda x: f(30.0, 50.0, nc, x))(np.float64(at)), rtol=1e-6)
+
+
 def test_a_device_says_that_it_lacks_them(cupy: Any) -> None:
     with pytest.raises(TypeError, match=r"no kernel 'btdtria'; use .to\('numpy'\)"):
         RULES["btdtria"](*(ng.DimArray(cupy.asarray([v]), "x") for v in AT["btdtria"]))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from namedgrad.array import DimArray, TraceError
 from namedgrad.rules.complex import imag
-from namedgrad.rules.elementwise import absolute_real, c, divide, exp, less, power, trunc
+from namedgrad.rules.elementwise import absolute_real, c, divide, exp, less, less_equal, power, trunc
 from namedgrad.rules.special.bessel import (
     _in_order,
     _jv_slope,
@@ -53,7 +53,7 @@ def _hankel_in_order(sign: int, *, bare: bool = False) -> Function:
     def in_order(v: DimArray, z: DimArray) -> DimArray:
         if z.dtype.kind != "c":
             return of_waves(v, z)
-        grows = less(scaled(float(sign), imag(z)), c(0.0))
+        grows = less_equal(scaled(float(sign), imag(z)), c(0.0))  # on the axis K has another side of the cut
         w = multiply(c(-1j * sign), where(grows, c(1j * sign), z))
         found = subtract(_K_ORDER(v, w), multiply(c(0.5j * math.pi * sign), kve(v, w)))
         turn = multiply(c(-0.5j * math.pi * sign), v)

@@ -82,7 +82,7 @@ hyp2f1 = special(
 hyp1f1 = special(
     "hyp1f1", lambda y, *xs: _kummer(1, 0)(*xs), lambda y, *xs: _kummer(0, 1)(*xs), lambda y, *xs: _kummer_slope(0, 0, *xs),
     domain=("positive", "positive", "real"), operands=("a", "b", "x"), says="Kummer's confluent hypergeometric function.",
-    source="The derivative in x is DLMF 13.3.15; those in a and b by the power series, below 0 after 13.2.39, at arguments of size up to 1400.")
+    source="The derivative in x is DLMF 13.3.15; those in a and b by the power series, below 0 after 13.2.39, at arguments of size up to 1400, if 8 digits are left.")
 hyp0f1 = special(
     "hyp0f1", constant_in("the parameter v", "hyp0f1(v, z)"), lambda y, v, z: divide(hyp0f1(add(v, c(1)), z), v),
     domain=("count", "real"), operands=("v", "z"), says="Confluent hypergeometric limit function.", source="DLMF 16.3.1.")

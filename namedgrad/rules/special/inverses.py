@@ -70,16 +70,21 @@ def _of_odds(density: Callable[..., DimArray]) -> Function:
     return slope
 
 
+def _faded(nc: DimArray, r: DimArray, y: DimArray) -> DimArray:
+    """``exp(-nc) M(a, b, x)`` with ``x = nc r / (1 + r)`` from ``y = M(b - a, b, -x)``, which does not overflow (DLMF 13.2.39)."""
+    return multiply(exp(negative(divide(nc, add(_ONE, r)))), y)
+
+
 def _ncf_density(n: DimArray, d: DimArray, nc: DimArray, r: DimArray) -> DimArray:
     a, b, share = _half(n), _half(d), divide(r, add(_ONE, r))
-    more = multiply(exp(negative(nc)), hyp1f1(add(a, b), a, multiply(nc, share)))
+    more = _faded(nc, r, hyp1f1(negative(b), a, negative(multiply(nc, share))))
     return multiply(divide(n, d), multiply(_odds(0, 0, a, b, r), more))
 
 
 def _ncf_in_nc(n: DimArray, d: DimArray, nc: DimArray, r: DimArray) -> DimArray:
     """Minus half of ``x (1 - x)`` times the density of beta over ``a``, of every term."""
     a, b, share = _half(n), _half(d), divide(r, add(_ONE, r))
-    more = multiply(exp(negative(nc)), hyp1f1(add(a, b), add(a, _ONE), multiply(nc, share)))
+    more = _faded(nc, r, hyp1f1(subtract(_ONE, b), add(a, _ONE), negative(multiply(nc, share))))
     return scaled(-0.5, multiply(divide(distributions._odds_flow(0, 0, a, b, r), a), more))
 
 
