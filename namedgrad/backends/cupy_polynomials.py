@@ -77,7 +77,7 @@ class CupyPolynomials:
         out = front * (0.25 * (1 - x) * (1 + x)) ** (0.5 * order) * gauss
         out = xp.where(xp.logical_and(xp.equal(rising, 0), m >= 0), 0.0, out)
         whole = xp.logical_and(xp.equal(v, xp.rint(v)), order <= v)
-        sign = xp.where(m < 0, 1 / rising, 1 - 2 * xp.remainder(order, 2))
+        sign = xp.where(m < 0, 1 / xp.where(whole, rising, 1.0), 1 - 2 * xp.remainder(order, 2))
         out = xp.where(whole, sign * self._legendre(order, v, x), xp.where(v <= _LARGEST, out, math.nan))
         return xp.where(xp.logical_and(xp.absolute(x) <= 1, xp.equal(m, xp.rint(m))), out, math.nan).astype(dtype)
 
