@@ -8,10 +8,10 @@ the data are; the few numbers that a method needs per cell are NumPy arrays, or,
 GPU, arrays there (:mod:`~namedgrad.fit.places`).
 
 Residuals are recorded for one tile of cells and replayed for the others (:mod:`~namedgrad.fit.evaluate`), and so are
-losses after the first evaluations (:mod:`~namedgrad.fit.slopes`).  Cells that
-share parameters move together (:mod:`~namedgrad.fit.coupled`), and go on one by one where that takes long
-(:mod:`~namedgrad.fit.nest`).  Lazy data are fitted chunk by chunk
-(:mod:`~namedgrad.fit.lazy`), and a fit is a differentiable function of its data (:mod:`~namedgrad.fit.implicit`).
+losses after the first evaluations (:mod:`~namedgrad.fit.slopes`).  Cells that share parameters move together
+(:mod:`~namedgrad.fit.coupled`), and go on one by one where that takes long (:mod:`~namedgrad.fit.nest`).  Lazy data are
+fitted chunk by chunk (:mod:`~namedgrad.fit.lazy`), and a fit is a differentiable function of its data
+(:mod:`~namedgrad.fit.implicit`).
 """
 
 from __future__ import annotations

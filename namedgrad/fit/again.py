@@ -42,10 +42,9 @@ NEXT = 1.5e-8  # of a start value, or the like of 0: that far away SciPy looks f
 SMALL = 1e-8  # pivots of a matrix whose diagonal is 1: others are not nearly singular
 NOTHING = 1e-20  # of the cost at the start
 BETTER = 1e-9  # relative differences of the cost that count
-
 ROUNDING = 1e-26  # of the squares that a model is made of
 
-Attempt = Callable[..., Found]
+Attempt = Callable[..., Found]  # of points (free row, trial), cells, which rows are linear, and which are held
 
 
 def try_again(problem: Residuals, found: Found, cells: Index, *, tol: float, max_iterations: int) -> None:
