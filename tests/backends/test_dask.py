@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from dask.callbacks import Callback
 import namedgrad as ng
 from namedgrad import backends
 from namedgrad.backends.dask import Size
-from tests.backends.table import LABELLED, in_any_order, labelled_data, placed, results, tolerance
+from tests.backends.table import LABELLED, WAYS, in_any_order, labelled_data, placed, results, tolerance
 from tests.support.samples import FULL, Case, chosen, table
 from tests.support.tolerances import EXACT, ROUNDING, SINGLE, assert_close
 
@@ -65,8 +66,8 @@ FUSED = {case.label for case in chosen("fused", chosen("dask", every_sample=True
 
 @table("dask", every_sample=True)
 def test_every_operation_is_that_of_numpy(case: Case) -> None:
-    expected = results(case, lambda x: x, second=False)
-    found = results(case, lambda x: placed(x, halves), second=False)
+    expected = results(case, lambda x: x, second=())
+    found = results(case, lambda x: placed(x, halves), second=())
     inputs = [x for x in case.operands() if x.dtype.kind in "fc"]
     for what, several in all_computed(found, optimized=case.label in FUSED).items():
         for (y, values), e in zip(several, expected[what], strict=True):
@@ -90,7 +91,8 @@ def test_operands_and_cotangents_may_each_be_cut_otherwise(case: Case) -> None:
         inputs.append(placed(x, cut))
         return inputs[-1]
 
-    expected, found = results(case, lambda x: x), results(case, lay)
+    ways = WAYS if FULL else WAYS[zlib.crc32(case.label.encode()) % 2 :][:1]
+    expected, found = results(case, lambda x: x, second=ways), results(case, lay, second=ways)
     chunks = [x.data.chunks for x in inputs[: len(case.operands())] if x.dtype.kind in "fc"]
     # As it is, for dask takes as long to fuse it as all else: what it fuses of every operation is computed above.
     for what, several in all_computed(found, optimized=FULL).items():
