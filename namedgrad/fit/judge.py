@@ -87,6 +87,7 @@ class Judge:
         now = self._left(self.span, z)
         several = (slice(i, i + TOGETHER) for i in range(0, len(z), TOGETHER))
         chosen = np.concatenate([_chosen(now[:, at], promised[:, at], times) for at in several], axis=1)
+        chosen.sort(axis=0)  # their order decides between equal ones, and must not depend on other cells
         return self.sound[chosen], self._growth(chosen, z)
 
     def _left(self, basis: Array, z: Array) -> Array:

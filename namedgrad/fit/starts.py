@@ -23,7 +23,7 @@ but noise (:mod:`~namedgrad.fit.noise`), or where no candidate promises to do be
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,17 +32,17 @@ import xarray as xr
 from namedgrad.array import DimArray
 from namedgrad.axes import Name
 from namedgrad.fit import small
+from namedgrad.fit.canonical import canonical
 from namedgrad.fit.cells import Index
 from namedgrad.fit.determined import inverses
-from namedgrad.fit.judge import BY_BOTH, BY_SLOPES, BY_SPAN, ELEMENTS, FEWEST, SINGULAR, Judge, complete, least
+from namedgrad.fit.judge import BY_BOTH, BY_SLOPES, BY_SPAN, ELEMENTS, FEWEST, SINGULAR, Judge, complete
 from namedgrad.fit.noise import ELSEWHERE, FEW, elsewhere, looks_like_noise, swings
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals
-from namedgrad.fit.signs import positive
 from namedgrad.fit.status import Status
 from namedgrad.fit.surface import Surface
 from namedgrad.fit.symmetry import NEGATIVE, Flow, Symmetry, finite, latin, measure, natural_units, of_any_size
-from namedgrad.fit.trials import descend
+from namedgrad.fit.trials import EQUAL, NOTHING, cheapest, descend, excess
 from namedgrad.positional import positional
 from namedgrad.transforms.grad import pushforward
 from namedgrad.transforms.tape import quiet
@@ -64,8 +64,7 @@ ONLY = "_only_cell"
 QUICK = 50  # iterations from SciPy's start values, which come first
 ENOUGH = 0.003  # of the cost: a fit that no candidate promises to better by more is kept
 VAGUE = 1e3  # times a parameter: with such an error it has gone where it makes no difference
-EQUAL = 1e-4  # relative differences of the cost that do not count
-FIRST = 16  # cells that tell what residuals are, and where coordinates are that differ from cell to cell
+FIRST = 16  # cells that tell what residuals are
 FAR = 0.15  # of the candidates of a place, which are beyond the data
 # Of so many candidates one has lengths of up to so many ranges: energies may count in other units than temperatures.
 LONG, LONGEST = 8, 1e3
@@ -100,7 +99,7 @@ def find_starts(
         if differs and begin is not None and (plain := _as_difference(problem, begin)) is not None:
             other, differs = _found(plain, missing)
             x = x if differs else _cheaper(problem, x, other)
-        return positive(problem, missing, x)
+        return canonical(problem, missing, x)
 
 
 def _found(problem: Residuals, missing: list[int]) -> tuple[Array, bool]:
@@ -183,17 +182,22 @@ class _Search:
         self.found: Symmetry = measure(self.surface, self.free, self.typical)
         self.x = self.surface.x
         if not self.surface.shared:  # cells are compared where their coordinates typically lie in their frames
-            self.x = [self._typical(k, x) for k, x in enumerate(self.surface.each(problem.everywhere[:FIRST]))]
+            self.x = [self._typical(k, ends) for k, ends in enumerate(self._ends())]
         self.differs, self.wide, self.wavy, self.again = False, len(self.found.bent) >= WIDE, False, False
         self.bounded = bool(np.isfinite([problem.lower, problem.upper])[:, self.found.linear].any())
 
-    def _typical(self, k: int, several: Array) -> Array:
-        """Coordinates at even distances, in the middle of where those of some cells (cell, ...) begin and end."""
-        there = np.isfinite(several).any(axis=1)
-        several = several[there] if there.any() else np.array([[0.0, 1.0]])
-        frame = self._frame(k, several, 1)
-        ends = (end(several, axis=1) for end in (np.nanmin, np.nanmax))
-        first, last = (float(np.median((end - frame.origin) / frame.unit)) for end in ends)
+    def _ends(self) -> Iterator[Array]:
+        """Where coordinates begin and end in all cells that have any, (cell, end) each."""
+        several = [self.surface.each(index) for index in batches(self.problem.everywhere, self.problem.size)]
+        for parts in zip(*several, strict=True):
+            known = [x[np.isfinite(x).any(axis=1)] for x in parts]
+            ends = [np.stack([np.nanmin(x, axis=1), np.nanmax(x, axis=1)], axis=1) for x in known]
+            yield np.concatenate(ends) if any(map(len, ends)) else np.array([[0.0, 1.0]])
+
+    def _typical(self, k: int, ends: Array) -> Array:
+        """Coordinates at even distances, in the middle of where those of cells (cell, end) begin and end."""
+        frame = self._frame(k, ends, 1)
+        first, last = (float(np.median((end - frame.origin) / frame.unit)) for end in ends.T)
         return np.linspace(first, last, self.x[k].size).reshape(self.x[k].shape)
 
     # ---------------------------------------------------------------- candidates
@@ -325,11 +329,22 @@ class _Search:
         """Start values at which the model is finite."""
         problem, out = self.problem, self.problem.start.copy()
         for index in batches(problem.everywhere, problem.size):
-            x = np.repeat(judge.lowest, len(index), axis=1)
-            if not self.surface.shared:
-                x[self.found.bent] = self._carried(x[self.found.bent], self._frames_of(index))
-            out[np.array(self.missing)[:, None], index] = x[self.missing]
+            frames = None if self.surface.shared else self._frames_of(index)
+            out[np.array(self.missing)[:, None], index] = self._lowest(judge, index, frames)[self.missing]
         return out
+
+    def _nothing(self, judge: Judge, index: Index, frames: list[Frame] | None) -> Array:
+        """Costs (cell,) that are as good as none."""
+        problem = self.problem
+        cost = problem.evaluate(self._lowest(judge, index, frames)[problem.free], index).cost
+        return NOTHING * np.where(np.isfinite(cost), cost, 0.0)
+
+    def _lowest(self, judge: Judge, index: Index, frames: list[Frame] | None) -> Array:
+        """Parameters (parameter, cell) for which the model is close to 0."""
+        x = np.repeat(judge.lowest, len(index), axis=1)
+        if frames is not None:
+            x[self.found.bent] = self._carried(x[self.found.bent], frames)
+        return x
 
     def _search(self, judge: Judge, best: Usual, index: Index, z: Array) -> None:
         frames = None if self.surface.shared else self._frames_of(index)
@@ -349,8 +364,9 @@ class _Search:
         else:
             chosen, growth = judge(z[some], promised[:, some], BOUNDED if self.bounded else 1)
         x, at = self._trials(judge, index[some], chosen, growth, frames)
-        x, found = self._tried(x, at)
-        better = found * (1 + EQUAL) < cost[some] * np.where(sound[some], 1.0, 1 + ENOUGH)
+        x, found = self._tried(x, at, nothing := self._nothing(judge, index[some], frames))
+        enough = np.where(sound[some], np.maximum(cost[some], nothing), cost[some] * (1 + ENOUGH))
+        better = np.maximum(found, nothing) * (1 + EQUAL) < enough
         at = index[some][better]
         best.x[:, at], best.cost[at], best.sound[at] = x[:, better], found[better], True
 
@@ -371,7 +387,7 @@ class _Search:
             several = chosen[some]
             x, at = self._trials(judge, index, several, np.zeros(several.shape), frames)
             cost[some] = problem.evaluate(x[problem.free], at).cost.reshape(several.shape)
-        best = least(np.where(np.isfinite(cost), cost, np.inf), BY_SPAN + BY_SLOPES + BY_BOTH)
+        best = cheapest(cost, BY_SPAN + BY_SLOPES + BY_BOTH, np.zeros(len(index)))
         return np.take_along_axis(chosen, best, 0), np.zeros(best.shape)
 
     def _trials(
@@ -410,36 +426,38 @@ class _Search:
             x[np.array(linear)[:, None], some] = np.clip(moved, low, high)
         return x
 
-    def _tried(self, x: Array, at: Index) -> tuple[Array, Array]:
-        """The best of the trials of each cell, after some iterations, and its cost."""
+    def _tried(self, x: Array, at: Index, nothing: Array) -> tuple[Array, Array]:
+        """The best of the trials of each cell after some iterations, and its cost, of which ``nothing`` is rounding."""
         cells = len(np.unique(at))
         rounds = LATER if self.wide else ROUNDS
         for left, iterations in (FIRST_BOUNDED, *rounds) if self.bounded else rounds:
             x, cost, _ = _descended(self.problem, x, at, iterations)
             cost = cost.reshape(-1, cells)
             if self.again and left == rounds[0][0]:
-                crossed, extra = self._crossed(x, cost, at[:cells], iterations)
+                crossed, extra = self._crossed(x, cost, at[:cells], iterations, nothing)
                 x, at = np.concatenate([x, crossed], axis=1), np.concatenate([at, np.tile(at[:cells], CROSSED)])
                 cost = np.concatenate([cost, extra])
-            order = cost
-            if left == 1:  # of those that are equally good the one with the fewest negative parameters
-                equal = cost <= cost.min(axis=0) * (1 + EQUAL)
-                order = np.where(equal, (x[self.missing] < 0).sum(axis=0).reshape(-1, cells), np.inf)
-            best = least(order, left) * cells + np.arange(cells)
+            # of those that are equally good the one with the fewest negative parameters
+            negative = (x[self.missing] < 0).sum(axis=0).reshape(-1, cells) if left == 1 else None
+            best = cheapest(cost, left, nothing, negative) * cells + np.arange(cells)
             x, at, cost = x[:, best.ravel()], at[best.ravel()], cost.ravel()[best.ravel()]
         return x, cost
 
-    def _crossed(self, x: Array, cost: Array, index: Index, iterations: int) -> tuple[Array, Array]:
+    def _crossed(
+        self, x: Array, cost: Array, index: Index, iterations: int, nothing: Array
+    ) -> tuple[Array, Array]:
         """The best of a cell's good trials with one parameter of another trial, after some iterations; and their cost.
 
         Where a model is a product, one trial may have found its envelope and another one its frequency.
         """
         cells, rows = len(index), [k for k in self.found.bent if k in self.missing]
         pool = x.reshape(len(x), -1, cells)
-        ranked = np.sort(cost, axis=0)
-        same = np.concatenate([ranked[:1] < 0, ranked[1:] <= ranked[:-1] * (1 + EQUAL)])  # as good as one before it
+        above = excess(cost, nothing)
+        order = above.argsort(axis=0, kind="stable")
+        ranked = np.take_along_axis(above, order, 0)
+        same = np.concatenate([ranked[:1] < 0, ranked[1:] == ranked[:-1]])  # as good as one before it
         at = np.argsort(np.where(same, np.inf, ranked), axis=0, kind="stable")[:GOOD]
-        good = np.take_along_axis(pool, np.take_along_axis(cost.argsort(axis=0), at, 0)[None], 1)
+        good = np.take_along_axis(pool, np.take_along_axis(order, at, 0)[None], 1)
         several = np.repeat(good[:, :, None], len(rows) * pool.shape[1], axis=2)
         several = several.reshape(len(x), len(at), len(rows), -1, cells)
         for r, k in enumerate(rows):
@@ -449,7 +467,7 @@ class _Search:
         trials = self._linear_solved(trials, cell)
         now = np.concatenate([self.problem.evaluate(trials[:, i][self.problem.free], cell[i]).cost
                               for i in batches(np.arange(len(cell)), self.problem.size)])  # fmt: skip
-        best = least(np.where(np.isfinite(now), now, np.inf).reshape(-1, cells), CROSSED) * cells + np.arange(cells)
+        best = cheapest(now.reshape(-1, cells), CROSSED, nothing) * cells + np.arange(cells)
         x, now, _ = _descended(self.problem, trials[:, best.ravel()], np.tile(index, CROSSED), iterations)
         return x, now.reshape(-1, cells)
 

@@ -318,6 +318,54 @@ def test_the_order_of_cells_and_their_company_do_not_matter():
     assert np.isnan(together[:, 3]).all()
 
 
+ALIKE = {  # models with several best fits, and a value of the parameters that have one of them
+    "terms": (lambda x, a, b, c, d: a * np.exp(-b * x) + c * np.exp(-d * x), [(1, 2), (0.1, 0.4), (1, 2), (1, 3)]),
+    "terms beside a level": (
+        lambda x, a, b, c, d, e: e + a * np.exp(-b * x) + c * np.exp(-d * x),
+        [(1, 2), (0.2, 0.4), (1, 2), (1, 3), (1, 2)],
+    ),
+    "rates, with the size": (  # Bateman's function: rates that change places change the size by their ratio
+        lambda x, a, b, c: a * b / (c - b) * (np.exp(-b * x) - np.exp(-c * x)), [(1, 2), (0.1, 0.4), (1, 3)],
+    ),
+    "turned steps": (lambda x, a, b, c, d: d + a / (1 + np.exp(-b * (x - c))), [(1, 2), (0.5, 2), (3, 7), (0, 1)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.0])
+@pytest.mark.parametrize("name", ALIKE)
+def test_of_equal_fits_the_same_is_found_in_any_order_of_cells(name, noise):
+    func, limits = ALIKE[name]
+    rng, x = np.random.default_rng(1), FROM_ZERO
+    truth = np.stack([rng.uniform(*limit, 80) for limit in limits])
+    y = func(x, *truth[..., None]) + noise * rng.normal(size=(80, x.size))
+
+    def fit(y):
+        names = [f"q{i}" for i in range(len(limits))]
+        found = ng.least_squares(
+            lambda p, x, y: func(x, *p.values()) - y, names, ng.DimArray(x, ("i",)), ng.DimArray(y, ("cell", "i")), over="cell"
+        )
+        return np.stack([found.params[n].values for n in names])
+
+    together, order = fit(y), rng.permutation(80)
+    np.testing.assert_allclose(fit(y[order]), together[:, order], rtol=1e-5)
+    np.testing.assert_allclose(fit(y[40:60]), together[:, 40:60], rtol=1e-5)
+
+
+@pytest.mark.parametrize("bounded", [False, True])
+def test_terms_that_may_change_places_are_in_the_order_of_their_places(bounded):
+    rng, x = np.random.default_rng(2), np.linspace(0, 10, 60)
+    two = lambda x, a, m, s, b, n, t: a * np.exp(-(((x - m) / s) ** 2)) + b * np.exp(-(((x - n) / t) ** 2))
+    limits = [(1, 2), (2, 4), (0.5, 1), (1, 2), (6, 8), (0.5, 1)]
+    truth = np.stack([rng.uniform(*limit, 20) for limit in limits])
+    y = two(x, *truth[..., None]) + 0.01 * rng.normal(size=(20, x.size))
+    fit = ng.least_squares(
+        lambda p, x, y: two(x, *p.values()) - y, ["a", "m", "s", "b", "n", "t"], ng.DimArray(x, ("i",)),
+        ng.DimArray(y, ("cell", "i")), over="cell", bounds={"m": (5.0, np.inf)} if bounded else None,
+    )  # fmt: skip
+    found = np.stack([fit.params[n].values for n in fit.params])
+    np.testing.assert_allclose(found, truth[[3, 4, 5, 0, 1, 2]] if bounded else truth, atol=0.2)
+
+
 def test_some_start_values_given_some_fixed_and_bounds():
     func = FAMILIES["peak"][0]
     x, y, squares = data("peak")
