@@ -387,8 +387,8 @@ class _Search:
             several = chosen[some]
             x, at = self._trials(judge, index, several, np.zeros(several.shape), frames)
             cost[some] = problem.evaluate(x[problem.free], at).cost.reshape(several.shape)
-        best = cheapest(cost, BY_SPAN + BY_SLOPES + BY_BOTH, np.zeros(len(index)))
-        return np.take_along_axis(chosen, best, 0), np.zeros(best.shape)
+        rows = cheapest(cost, BY_SPAN + BY_SLOPES + BY_BOTH, np.zeros(len(index)))
+        return np.take_along_axis(chosen, rows, 0), np.zeros(rows.shape)
 
     def _trials(
         self, judge: Judge, index: Index, chosen: Array, growth: Array, frames: list[Frame] | None

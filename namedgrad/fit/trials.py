@@ -43,7 +43,7 @@ def descend(
     )  # fmt: skip
 
 
-def cheapest(cost: Array, count: int, nothing: Array, negative: Array | None = None) -> Array:
+def cheapest(cost: Array, count: int, nothing: Array, negative: Array | None = None) -> Index:
     """The rows of the trials (trial, cell) that cost least, in their order, which decides between equal ones, too.
 
     Several may have led to one minimum, or to several that differ by the order of like terms: then rounding must not
