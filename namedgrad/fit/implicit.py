@@ -23,7 +23,7 @@ from namedgrad.axes import NONE, Names
 from namedgrad.fit.arrow import Arrow, Factor, Layout
 from namedgrad.fit.given import Given
 from namedgrad.fit.parameters import as_entries, as_floats
-from namedgrad.fit.problem import batches
+from namedgrad.fit.problem import batches, gradients
 from namedgrad.fit.result import BriefResult, FitResult
 from namedgrad.fit.sums import Point
 from namedgrad.fit.times import read_all
@@ -35,7 +35,7 @@ from namedgrad.rules.movement import join, merge, slice_of, split
 from namedgrad.rules.structure import add, contract, relabel, reorder, select, spread, stamp, subtract, total, where
 from namedgrad.trace import apply
 from namedgrad.transforms.leaves import adapter_of, vectorize_tree
-from namedgrad.transforms.tape import ones_like_output, quiet, record
+from namedgrad.transforms.tape import quiet
 from namedgrad.xarray.convert import numbered
 
 ROW, COLUMN = axes.fresh("row"), axes.fresh("column")
@@ -152,9 +152,9 @@ class Optimum:
         low, high, fixed = self.held()
         base = self.base(low, high)
         at = self.problem.moving(range(len(base)))
-        gradients = self._gradients(base, at)
+        found = gradients(self.problem.recorded(lambda full: [self.objective(full)], base))
         owns = self.problem.moving([*self.problem.parameters.own.values()])
-        flat = [_as_rows(g, own) for g, own in zip(gradients, owns, strict=True)]
+        flat = [_as_rows(g, own) for g, own in zip(found, owns, strict=True)]
         g = flat[0] if len(flat) == 1 else join(flat, ROW)
         change = subtract(g, stop_gradient(g))
         held = (low | high | fixed)[self.problem.free]
@@ -177,14 +177,6 @@ class Optimum:
         ok = self.named(self.ok[None], Like((), (), np.dtype(bool)))
         change = select(stamp(ok, change.hidden), change)
         return apply(_TOGETHER, (change,), names=names, solve=Together(factor, self.problem.layout, cells))  # type: ignore[attr-defined]
-
-    def _gradients(self, base: Sequence[DimArray], at: Sequence[int]) -> list[DimArray]:
-        def cost(moving: list[DimArray]) -> Sequence[DimArray]:
-            full = dict(enumerate(base)) | dict(zip(at, moving, strict=True))
-            return [self.objective([full[i] for i in range(len(base))])]
-
-        tape = record(cost, [base[i] for i in at])
-        return tape.pull([ones_like_output(tape.outs[0])])
 
     def _hessian(self) -> Any:
         """Of the cost, (row, row, cell)."""
