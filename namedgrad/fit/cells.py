@@ -121,9 +121,7 @@ class Cells:
     @property
     def coords(self) -> xr.Coordinates:
         """Coordinates along the flattened dims."""
-        known = {n: k for n, k in self.labels.items() if set(k.variable.dims) <= set(self.names)}
-        indexes = {n: k.index for n, k in known.items() if k.index is not None}
-        return coordinates({n: k.variable for n, k in known.items()}, indexes)
+        return coords_of(self.labels, self.names)
 
     def arrays(self) -> Iterator[DimArray]:
         """Every array, flattened."""
@@ -134,13 +132,12 @@ class Cells:
         return (x for key in keys for leaf in self.trees[key][0] for x in _own(leaf))
 
     def take(self, index: Index, *keys: str) -> dict[str, Any]:
-        """The arguments ``keys`` (all, if none is named) of some cells, under one hidden axis ordered as ``index``."""
+        """Some arguments of some cells, under one hidden axis ordered as ``index``."""
         raws, filled = self.gathered(index, *keys)
         return filled(raws)
 
     def gathered(self, index: Index, *keys: str) -> tuple[list[Any], Callable[[Sequence[Any]], dict[str, Any]]]:
         """The plain arrays of some cells, ``(cell, ...)``, and what makes arguments of these or others like them."""
-        keys = keys or tuple(self.trees)
         owners = [pair for key in keys for pair in self.rows[key]]
         at = {name: self._positions(index, own) for name, own in self.groups.items()}
         raws = [rows.taken(at[name]) for name, rows in owners]
@@ -329,6 +326,13 @@ def _joined(raw: Any, count: int) -> Any:
     step = long[-1][1] if long else raw.itemsize
     whole = (math.prod(shape), *raw.shape[count:])
     return np.lib.stride_tricks.as_strided(raw, whole, (step, *raw.strides[count:]), writeable=False)
+
+
+def coords_of(labels: Mapping[Name, Any], names: Names) -> xr.Coordinates:
+    """Of labels, as :func:`~namedgrad.transforms.leaves.over_names` has learnt them, those along some dims."""
+    known = {n: k for n, k in labels.items() if set(k.variable.dims) <= set(names)}
+    indexes = {n: k.index for n, k in known.items() if k.index is not None}
+    return coordinates({n: k.variable for n, k in known.items()}, indexes)
 
 
 def map_arrays(leaf: Any, function: Callable[[DimArray], DimArray]) -> Any:

@@ -85,9 +85,7 @@ def given_starts(params: Any) -> tuple[Any, list[Name]]:
     return ({n: 1.0 if v is None else v for n, v in params.items()} if missing else params), missing
 
 
-def find_starts(
-    problem: Residuals, missing: list[int], begin: Callable[[Callable[..., Any]], Residuals] | None
-) -> Array:
+def find_starts(problem: Residuals, missing: list[int], begin: Callable[[Callable[..., Any]], Residuals]) -> Array:
     """Start values (parameter, cell): those of the problem, with the rows ``missing`` replaced.
 
     ``begin`` makes the same problem of another residual function.
@@ -97,7 +95,7 @@ def find_starts(
         return problem.start
     with quiet():
         x, differs = _found(problem, missing)
-        if differs and begin is not None and (plain := _as_difference(problem, begin)) is not None:
+        if differs and (plain := _as_difference(problem, begin)) is not None:
             other, differs = _found(plain, missing)
             x = x if differs else _cheaper(problem, x, other)
         return positive(problem, missing, x)
