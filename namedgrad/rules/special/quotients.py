@@ -8,7 +8,7 @@ import math
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import absolute_real, c, greater, less, logical_and, logical_or, ordered, rint
-from namedgrad.rules.special.beta import _against_sum, beta, sine_and_slope
+from namedgrad.rules.special.beta import against_sum, beta, sine_and_slope
 from namedgrad.rules.special.declare import Function, is_formula, scaled, special
 from namedgrad.rules.special.gamma import digamma, gamma
 from namedgrad.rules.structure import (
@@ -47,7 +47,7 @@ def _poch_in_base(y: DimArray, a: DimArray, m: DimArray) -> DimArray:
 
     Next to that at 0 only its derivatives cancel.
     """
-    usual = negative(scale(y, _against_sum(a, m)))
+    usual = negative(scale(y, against_sum(a, m)))
     if is_formula(y):
         return usual
     last = a.level is None and m.level is None
@@ -62,7 +62,7 @@ def _poch_in_base(y: DimArray, a: DimArray, m: DimArray) -> DimArray:
 
 def _binom_in_number(y: DimArray, n: DimArray, k: DimArray) -> DimArray:
     rest = add(subtract(n, k), _ONE)
-    usual = negative(scale(y, _against_sum(rest, k)))
+    usual = negative(scale(y, against_sum(rest, k)))
     if is_formula(y) or known_true(not_equal(y, c(0))):
         return usual
     zero = equal(y, c(0))
@@ -71,7 +71,7 @@ def _binom_in_number(y: DimArray, n: DimArray, k: DimArray) -> DimArray:
 
 def _binom_in_choice(y: DimArray, n: DimArray, k: DimArray) -> DimArray:
     rest, after = add(subtract(n, k), _ONE), add(k, _ONE)
-    usual = negative(scale(y, _against_sum(after, subtract(rest, after))))
+    usual = negative(scale(y, against_sum(after, subtract(rest, after))))
     if is_formula(y) or known_true(not_equal(y, c(0))):
         return usual
     zero = equal(y, c(0))
@@ -86,10 +86,10 @@ def _binom_where_0(zero: DimArray, n: DimArray, k: DimArray, *, in_number: bool)
     turn, slope = sine_and_slope(q)
     top, other = add(n, _ONE), negative(q)
     size = scaled(1 / math.pi, beta(top, other))
-    in_q = multiply(size, subtract(multiply(turn, _against_sum(other, top)), slope))
+    in_q = multiply(size, subtract(multiply(turn, against_sum(other, top)), slope))
     if not in_number:
         return where(below, in_q, negative(in_q))
-    return subtract(where(below, c(0.0), in_q), multiply(multiply(size, turn), _against_sum(top, other)))
+    return subtract(where(below, c(0.0), in_q), multiply(multiply(size, turn), against_sum(top, other)))
 
 
 # fmt: off
