@@ -20,6 +20,7 @@ from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.fit.places import follow
 from namedgrad.fit.threads import worker
+from namedgrad.fit.times import nodes
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.rules.structure import reorder
 from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten, vectorize_tree
@@ -342,8 +343,7 @@ def map_arrays(leaf: Any, function: Callable[[DimArray], DimArray]) -> Any:
     if isinstance(leaf, PositionalArray):
         return wrap(function(leaf._x), type(leaf))
     if isinstance(leaf, xr.DataTree):
-        nodes = {path: node.to_dataset(inherit=path == ".") for path, node in leaf.subtree_with_keys}
-        return xr.DataTree.from_dict({p: map_arrays(ds, function) for p, ds in nodes.items()}, name=leaf.name)
+        return xr.DataTree.from_dict({p: map_arrays(ds, function) for p, ds in nodes(leaf).items()}, name=leaf.name)
     adapter = adapter_of(leaf)
     if not isinstance(adapter, XarrayAdapter):
         return leaf
@@ -371,7 +371,7 @@ def arrays(leaf: Any) -> list[DimArray]:
     if isinstance(leaf, PositionalArray):
         return [leaf._x]
     if isinstance(leaf, xr.DataTree):
-        return [x for path, node in leaf.subtree_with_keys for x in arrays(node.to_dataset(inherit=path == "."))]
+        return [x for ds in nodes(leaf).values() for x in arrays(ds)]
     adapter = adapter_of(leaf)
     if not isinstance(adapter, XarrayAdapter):
         return []

@@ -243,15 +243,12 @@ class Residuals(Problem):
                 out = add(out, total(multiply(off, off), self.parameters.own[name].names))
         return multiply(c(0.5), out)
 
-    def output(self, matrix: Matrix, index: Index, args: Any = None, *, weighted: bool = True) -> Output:
-        """What the function returns for some cells, with their data or other arguments."""
+    def residual(self, matrix: Matrix, index: Index, args: Any = None) -> DimArray:
+        """Residuals ``(CELL, dims...)`` of some cells, with their data or other arguments."""
         args = self.arguments(index) if args is None else args
         with quiet():
-            return self.checked(self.call(self.parameters.parts(matrix, self.backend), args), args, weighted=weighted)
-
-    def residual(self, matrix: Matrix, index: Index, args: Any = None) -> DimArray:
-        """Residuals ``(CELL, dims...)`` of some cells."""
-        return self.table(self.output(matrix, index, args).parts[0], len(index), "residual")
+            out = self.checked(self.call(self.parameters.parts(matrix, self.backend), args), args)
+        return self.table(out.parts[0], len(index), "residual")
 
     def _finite(self, matrix: Matrix, index: Index, args: Any) -> Flags:
         return isfinite(self.residual(matrix, index, args)).to_numpy()
