@@ -134,7 +134,7 @@ class Problem:
             several = [[make(next(rest), x.names, x.hidden) for x in like] for _ in matrices]
             return several, fill([*rest])
 
-        return [*(x for m in matrices for x in p.raws(m, self.backend)), *raws], named
+        return [x for m in matrices for x in p.raws(m, self.backend)] + raws, named
 
     def call(self, parts: Sequence[DimArray], args: Any) -> Output:
         """The function's output, taken apart."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 
 from namedgrad.fit.cells import Index
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.small import Array
 
-Array = np.ndarray[Any, Any]
 SAME, TOGETHER = 1e-9, 3  # differences that are rounding; parameters whose signs may belong together
 FIRST = 16  # cells that tell whether a model depends on a sign
 

@@ -32,6 +32,7 @@ import xarray as xr
 from namedgrad.array import DimArray
 from namedgrad.axes import Name
 from namedgrad.fit import small
+from namedgrad.fit.batch import Flags
 from namedgrad.fit.cells import Index
 from namedgrad.fit.determined import inverses
 from namedgrad.fit.judge import BY_BOTH, BY_SLOPES, BY_SPAN, ELEMENTS, FEWEST, SINGULAR, Judge, complete, least
@@ -39,6 +40,7 @@ from namedgrad.fit.noise import ELSEWHERE, FEW, elsewhere, looks_like_noise, swi
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.signs import positive
+from namedgrad.fit.small import Array
 from namedgrad.fit.status import Status
 from namedgrad.fit.surface import Surface
 from namedgrad.fit.symmetry import NEGATIVE, Flow, Symmetry, finite, latin, measure, natural_units, of_any_size
@@ -47,7 +49,6 @@ from namedgrad.positional import positional
 from namedgrad.transforms.grad import pushforward
 from namedgrad.transforms.tape import quiet
 
-Array = np.ndarray[Any, Any]
 DRAWS = 16  # of candidates, at most
 # With so many parameters that are not linear minima are told from each other later, and cells in which more than noise
 # is left are searched again, among other candidates: at least so many times as many as with fewer, and with waves.
@@ -159,8 +160,8 @@ class Usual(NamedTuple):
 
     x: Array
     cost: Array
-    sound: Array
-    good: Array
+    sound: Flags
+    good: Flags
 
 
 class Frame(NamedTuple):

@@ -20,12 +20,12 @@ from namedgrad.fit.labels import followers
 from namedgrad.fit.labels import moved as with_labels
 from namedgrad.fit.parameters import Matrix, floating, has_integers
 from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.small import Array
 from namedgrad.linear import like
 from namedgrad.rules.structure import spread, stamp
 from namedgrad.transforms.leaves import Tree, flatten, unflatten
 from namedgrad.transforms.tape import Tape, quiet, record
 
-Array = np.ndarray[Any, Any]
 APART = 1e-6  # of residuals: what is no rounding
 ONE = np.zeros(1, int)  # the cell that a model is seen from
 FIRST = 16  # cells that tell whether residuals are differences
