@@ -9,7 +9,7 @@ from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import absolute_real, c, greater, less, logical_and, logical_or, ordered, rint
 from namedgrad.rules.special.beta import against_sum, beta, sine_and_slope
-from namedgrad.rules.special.declare import Function, is_formula, scaled, special
+from namedgrad.rules.special.declare import Function, by_value, is_formula, scaled, special
 from namedgrad.rules.special.gamma import digamma, gamma
 from namedgrad.rules.structure import (
     add,
@@ -23,7 +23,6 @@ from namedgrad.rules.structure import (
     subtract,
     where,
 )
-from namedgrad.trace import innermost
 
 _ONE = c(1.0)
 
@@ -34,12 +33,9 @@ def _rgamma(n: int) -> Function:
     return ordered("rgamma_order", (n,), lambda y, x: _rgamma(n + 1)(x))
 
 
-_rgamma_by_value = elementwise("rgamma_slope", lambda s, x, y: _rgamma(2)(x), None)
-
-
-def _rgamma_slope(y: DimArray, x: DimArray) -> DimArray:
-    plain = x.dtype.kind == "c" or is_formula(x)
-    return negative(multiply(y, digamma(x))) if plain else _rgamma_by_value(x, innermost(y))
+_rgamma_slope = by_value(
+    lambda y, x: negative(multiply(y, digamma(x))), elementwise("rgamma_slope", lambda s, x, y: _rgamma(2)(x), None)
+)
 
 
 def _poch_in_base(y: DimArray, a: DimArray, m: DimArray) -> DimArray:
@@ -94,7 +90,7 @@ def _where_0(y: DimArray, n: DimArray, k: DimArray, usual: DimArray, *, in_numbe
 
 # fmt: off
 rgamma = special(
-    "rgamma", lambda y, x: _rgamma_slope(y, x),
+    "rgamma", _rgamma_slope,
     domain="real", says="One over the gamma function, which is 0 at its poles.",
     source="At real numbers below a half by reflection, DLMF 5.5.3, so at the poles of the gamma function, too.")
 gammasgn = special(
