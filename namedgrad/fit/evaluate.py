@@ -22,6 +22,7 @@ from namedgrad.fit.linear import linear_in
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.places import all_here, here, is_here, on_device_of, truths
 from namedgrad.fit.places import columns as columns_of
+from namedgrad.fit.problem import Named
 from namedgrad.fit.replay import Replay, RigidError
 from namedgrad.fit.sums import Layout, Point, Sums, Tile, columns, sums, whole
 from namedgrad.fit.threads import even
@@ -233,7 +234,7 @@ class Evaluator:
 
     # ---------------------------------------------------------------- recorded
 
-    def _raws(self, matrix: Matrix, index: Index, *, masked: bool) -> tuple[list[Any], Any]:
+    def _raws(self, matrix: Matrix, index: Index, *, masked: bool) -> tuple[list[Any], Named]:
         """The inputs of a program, which residuals count among them if some do not; and what names the others."""
         raws, named = self.problem.inputs([matrix], index)
         return raws + ([self.problem.seen(index, always=True).raw] if masked else []), named  # type: ignore[union-attr]

@@ -35,6 +35,8 @@ BARE = (
 )
 STEERED = "a fit is steered by values, which ng.compile would freeze; call it outside of that"
 
+Named = Callable[[Sequence[Any]], tuple[list[list[DimArray]], Any]]  # entries of each matrix, and arguments
+
 
 class Problem:
     """A function of parameters and data, one problem per cell.
@@ -123,9 +125,7 @@ class Problem:
         """The same as plain arrays, and what makes arguments of these or others like them."""
         return self.cells.gathered(index, "data")
 
-    def inputs(
-        self, matrices: Sequence[Matrix], index: Index
-    ) -> tuple[list[Any], Callable[[Sequence[Any]], tuple[list[list[DimArray]], Any]]]:
+    def inputs(self, matrices: Sequence[Matrix], index: Index) -> tuple[list[Any], Named]:
         """What a program for some cells is given: plain arrays; and what makes entries and arguments of these again."""
         p, (raws, fill) = self.parameters, self.gathered(index)
 
