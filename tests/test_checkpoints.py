@@ -12,23 +12,9 @@ import pytest
 
 import namedgrad as ng
 from tests.support.arrays import cut
+from tests.support.drawn import RNG, array, f
 from tests.support.memory import taken
 from tests.support.tolerances import EXACT, ROUNDING, assert_close
-
-RNG = np.random.default_rng(4)
-SIZES = {"x": 2, "y": 3, "z": 4, "b": 5, "c": 2}
-
-
-def array(dims: str, vectorized: Any = ()) -> ng.DimArray:
-    return ng.DimArray(RNG.normal(size=[SIZES[d] for d in dims]), tuple(dims), vectorized=vectorized)
-
-
-W = array("yx")
-
-
-def f(x: ng.DimArray) -> ng.DimArray:
-    """From (x, z) to (z, y), not symmetric in anything."""
-    return ng.dot(np.sin(x * x.isel(z=0)), W, dim="x").cumsum("z") * x.sum("x")
 
 
 def test_checkpoint_changes_nothing() -> None:

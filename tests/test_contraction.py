@@ -7,11 +7,8 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
+from tests.support.arrays import draw
 from tests.support.calls import calls_of
-
-
-def draw(rng, **sizes):
-    return ng.DimArray(rng.normal(size=tuple(sizes.values())), tuple(sizes))
 
 
 @pytest.fixture

@@ -9,14 +9,8 @@ import pytest
 
 import namedgrad as ng
 from tests.support.arrays import all_names, values
+from tests.support.drawn import RNG, SIZES, array
 from tests.support.tolerances import EXACT, ROUNDING, assert_close
-
-RNG = np.random.default_rng(4)
-SIZES = {"x": 2, "y": 3, "z": 4, "b": 5, "c": 2}
-
-
-def array(dims: str, vectorized: Any = ()) -> ng.DimArray:
-    return ng.DimArray(RNG.normal(size=[SIZES[d] for d in dims]), tuple(dims), vectorized=vectorized)
 
 
 def cube_by_pullback() -> Any:

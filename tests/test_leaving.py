@@ -12,14 +12,8 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
+from tests.support.arrays import normal
 from tests.support.transforms import TRANSFORMS
-
-RNG = np.random.default_rng(0)
-
-
-def array(*sizes: int) -> ng.DimArray:
-    return ng.DimArray(RNG.normal(size=sizes), tuple("xyz"[: len(sizes)]))
-
 
 LEAKS: dict[str, Callable[[Any], Any]] = {
     "np.asarray": np.asarray,
@@ -42,7 +36,7 @@ LEAKS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", LEAKS)
 def test_leaving_the_trace_is_refused(name: str) -> None:
-    x = array(3)
+    x = normal(3)
     attempts = (
         lambda: ng.grad(lambda x: (LEAKS[name](x), x.sum())[1])(x),
         lambda: ng.pushforward(lambda x: (LEAKS[name](x), x)[1], (x,), (x,)),
@@ -88,7 +82,7 @@ def test_a_traced_value_used_after_its_transform() -> None:
         kept.append(x * 2)
         return x.sum()
 
-    x = array(3)
+    x = normal(3)
     for transform in (
         lambda: ng.grad(f)(x), lambda: ng.pullback(f, x), lambda: ng.pushforward(f, (x,), (x,)), lambda: ng.jacobian(f)(x), lambda: ng.hvp(f, x, x),
     ):  # fmt: skip
@@ -112,16 +106,16 @@ def _leaves(result: Any) -> Iterator[Any]:
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_results_contain_nothing_traced(name: str) -> None:
     f = lambda x: (x * x).sum() * 2 + ng.stop_gradient(x).sum()
-    for r in _leaves(TRANSFORMS[name](f, array(3))):
+    for r in _leaves(TRANSFORMS[name](f, normal(3))):
         assert type(r) is ng.DimArray
         r.to_numpy()
-    aux = ng.grad(lambda x: ((x * x).sum(), {"mid": [x * 2, "text", None, 3]}), has_aux=True)(array(3))[1]
+    aux = ng.grad(lambda x: ((x * x).sum(), {"mid": [x * 2, "text", None, 3]}), has_aux=True)(normal(3))[1]
     assert type(aux["mid"][0]) is ng.DimArray
     assert aux["mid"][1:] == ["text", None, 3]
 
 
 def test_deepcopy_stays_on_the_trace() -> None:
-    x = array(3)
+    x = normal(3)
     g = ng.grad(lambda x: (copy.deepcopy(x) * copy.copy(x)).sum())(x)
     np.testing.assert_array_equal(g.data, 2 * x.data)
 

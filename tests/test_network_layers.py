@@ -7,10 +7,7 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
-
-
-def draw(rng, **sizes):
-    return ng.DimArray(rng.normal(size=tuple(sizes.values())), tuple(sizes))
+from tests.support.arrays import draw
 
 
 @pytest.fixture

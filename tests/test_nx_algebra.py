@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
-from tests.support.slices import agrees, generator, slice_of
+from tests.support.slices import agrees, cut, generator
 from tests.support.tolerances import MATRIX, assert_close
 
 IJ = ("i", "j")
@@ -125,5 +125,5 @@ def test_hessians_of_linear_algebra_per_slice(name):
 
     h = ng.hessian(loss)(a)
     for k in range(3):
-        one = ng.hessian(loss)(slice_of(a, {"b": k}))
+        one = ng.hessian(loss)(cut(a, {"b": k}))
         assert_close(h.devectorize().transpose("b", "i", "j", "i_wrt", "j_wrt").data[k], one.transpose("i", "j", "i_wrt", "j_wrt").data, MATRIX)

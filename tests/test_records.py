@@ -11,14 +11,8 @@ import pytest
 
 import namedgrad as ng
 from namedgrad.transforms import tape
+from tests.support.arrays import normal
 from tests.support.tolerances import ROUNDING, SECOND, assert_close
-
-RNG = np.random.default_rng(0)
-
-
-def array(*sizes: int) -> ng.DimArray:
-    return ng.DimArray(RNG.normal(size=sizes), tuple("xyz"[: len(sizes)]))
-
 
 MASKED: dict[str, tuple[Callable[[ng.DimArray], ng.DimArray], list[float]]] = {
     "sqrt at 0": (np.sqrt, [0.0, 4.0]),
@@ -171,9 +165,9 @@ def test_a_record_known_to_be_finite_is_not_looked_at_again(monkeypatch: pytest.
     kind = type(ng.backends.NUMPY)
     original = kind.isfinite_all
     monkeypatch.setattr(kind, "isfinite_all", lambda self, x: looked.append(1) or original(self, x))
-    _, pull = ng.pullback(ng.exp, array(3))
+    _, pull = ng.pullback(ng.exp, normal(3))
     for _ in range(3):
-        pull(array(3))
+        pull(normal(3))
     assert len(looked) == 1
 
 

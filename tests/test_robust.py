@@ -18,15 +18,12 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
+from tests.support.arrays import normal
 from tests.support.memory import collected, taken
 from tests.support.oracles import moved, richardson
 from tests.support.transforms import TRANSFORMS, scalar
 
 RNG = np.random.default_rng(0)
-
-
-def array(*sizes: int) -> ng.DimArray:
-    return ng.DimArray(RNG.normal(size=sizes), tuple("xyz"[: len(sizes)]))
 
 
 # ------------------------------------------------------------------------------------------------ threads and exceptions
@@ -55,9 +52,9 @@ def test_nested_gradients_in_four_threads() -> None:
 
 
 def test_a_pullback_may_be_used_by_another_thread() -> None:
-    x = array(50)
+    x = normal(50)
     _, pull = ng.pullback(np.sin, x)
-    c = array(50)
+    c = normal(50)
     expected = np.cos(x.data) * c.data
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for g in pool.map(lambda _: pull(c), range(50)):
@@ -66,7 +63,7 @@ def test_a_pullback_may_be_used_by_another_thread() -> None:
 
 @pytest.mark.parametrize("transform", [ng.grad, ng.value_and_grad, ng.jacobian, ng.hessian], ids=lambda t: t.__name__)
 def test_an_exception_leaves_nothing_behind(transform: Callable[..., Any]) -> None:
-    x = array(3)
+    x = normal(3)
 
     def bad(x: ng.DimArray) -> ng.DimArray:
         ng.grad(lambda y: (y * x).sum())(x)
@@ -84,7 +81,7 @@ def test_an_exception_leaves_nothing_behind(transform: Callable[..., Any]) -> No
 
 
 def test_a_caught_exception_inside_does_not_disturb() -> None:
-    x = array(3)
+    x = normal(3)
 
     def f(x: ng.DimArray) -> ng.DimArray:
         y = x * x
@@ -98,7 +95,7 @@ def test_a_caught_exception_inside_does_not_disturb() -> None:
 
 
 def test_generators_and_closures_may_outlive_a_call() -> None:
-    x = array(3)
+    x = normal(3)
 
     def f(x: ng.DimArray) -> ng.DimArray:
         def parts() -> Iterator[ng.DimArray]:
@@ -159,7 +156,7 @@ def test_a_wide_sum_of_paths() -> None:
             total = total + x * k
         return total.sum()
 
-    np.testing.assert_allclose(ng.grad(f)(array(3)).data, np.full(3, 1999 * 1000.0))
+    np.testing.assert_allclose(ng.grad(f)(normal(3)).data, np.full(3, 1999 * 1000.0))
 
 
 def test_powers_by_repeated_squaring_take_linear_time() -> None:
@@ -209,7 +206,7 @@ def test_no_reference_cycles(name: str, without_collector: None) -> None:
         seen.append(weakref.ref(z))
         return ng.where(z > 0, z, z * z).max() + y.std()
 
-    x = array(3)
+    x = normal(3)
     result = TRANSFORMS[name](f, x)
     del x
     assert seen
@@ -226,8 +223,8 @@ def test_a_graph_dies_with_its_pullback(without_collector: None) -> None:
         kept.append(weakref.ref(y))
         return y * y
 
-    out, pull = ng.pullback(f, array(4))
-    pull(array(4))
+    out, pull = ng.pullback(f, normal(4))
+    pull(normal(4))
     del out, pull
     assert kept[0]() is None
 
@@ -275,7 +272,7 @@ def test_pullback_keeps_private_copies_of_user_arrays() -> None:
 
 @pytest.mark.parametrize("n", [4, 20_000])  # of many cells values are copied when somebody sees them
 def test_values_beside_a_pullback_share_memory_with_nothing(n: int) -> None:
-    captured, kept = array(n), []
+    captured, kept = normal(n), []
 
     def keeping(x: ng.DimArray) -> ng.DimArray:
         y = x * 2.0
@@ -289,7 +286,7 @@ def test_values_beside_a_pullback_share_memory_with_nothing(n: int) -> None:
     ]  # fmt: skip
     for transform in (ng.pullback, ng.linearize):
         for f in functions:
-            x = array(n)
+            x = normal(n)
             out, rest = transform(f, x)
             values = [y.data for y in (out if isinstance(out, tuple) else (out,))]
             others = [x.data, captured.data, *(k.data for k in kept)]
@@ -328,7 +325,7 @@ def test_rows_of_jacobians_after_one_whose_factors_did_not_overflow() -> None:
 @pytest.mark.parametrize("transform", [ng.pullback, ng.linearize])
 def test_a_value_that_nobody_has_seen_yet_is_like_all_others(transform: Any) -> None:
     n = 20_000
-    x = array(n)
+    x = normal(n)
     want = np.exp(x.data)
     for use in (
         lambda y: y.data,
@@ -355,7 +352,7 @@ def test_a_value_that_nobody_has_seen_yet_is_like_all_others(transform: Any) -> 
 def test_what_loops_and_checkpoints_capture_is_kept() -> None:
     square = ng.custom_pullback(lambda x: named)
     square.pullback(lambda g, y, x: g * y * x)
-    named = array(3)
+    named = normal(3)
     functions: list[Any] = [
         lambda x: ng.checkpoint(lambda y: (y * x * x).sum())(x * 2.0),
         lambda x: ng.checkpoint(lambda y: y * ng.flip(x, "x"))(x * 2.0).sum(),
@@ -363,7 +360,7 @@ def test_what_loops_and_checkpoints_capture_is_kept() -> None:
         lambda x: (square(x) * x).sum(),
     ]  # fmt: skip
     for f in functions:
-        x = array(3)
+        x = normal(3)
         _, pull = ng.pullback(f, x)
         expected = pull(scalar(1.0)).to_numpy()
         kept = named.data.copy()
@@ -400,7 +397,7 @@ def test_positional_values_that_a_program_keeps_stay_its_own() -> None:
 
 
 def test_gradients_alias_neither_inputs_nor_cotangents_nor_each_other() -> None:
-    x, y, c = array(4), array(4), array(4)
+    x, y, c = normal(4), normal(4), normal(4)
     functions: list[Any] = [
         lambda x, y: x + y, lambda x, y: x - y, lambda x, y: y, lambda x, y: (x + y).transpose(), lambda x, y: ng.concat([x, y], "x").isel(x=slice(0, 4)),
         lambda x, y: x.rename(x="q").rename(q="x") + y, lambda x, y: ng.stop_gradient(x) + y, lambda x, y: x.real + y.conj(),
@@ -552,7 +549,7 @@ def test_any_order_of_modes(order: str) -> None:
 
 
 def test_inner_gradients_close_over_outer_values() -> None:
-    w, x = array(3), array(3)
+    w, x = normal(3), normal(3)
 
     def outer(w: ng.DimArray) -> ng.DimArray:
         inner = ng.grad(lambda x: np.sin((w * x).sum()))(x)
@@ -565,7 +562,7 @@ def test_inner_gradients_close_over_outer_values() -> None:
 
 
 def test_pullback_inside_a_gradient() -> None:
-    x = array(3)
+    x = normal(3)
 
     def f(x: ng.DimArray) -> ng.DimArray:
         y, pull = ng.pullback(lambda z: np.sin(z) * x, x)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.cupy_integrals import _real
+from namedgrad.backends.cupy_integrals import require_real
 from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
@@ -36,11 +36,11 @@ class CupyCylinder:
 
     def jve(self, v: Raw, z: Raw) -> Raw:
         """That of the first kind, at real numbers without a factor."""
-        return self.jv(v, _real(z, "jve")).astype(result_dtype(v, z))
+        return self.jv(v, require_real(z, "jve")).astype(result_dtype(v, z))
 
     def yve(self, v: Raw, z: Raw) -> Raw:
         """That of the second kind."""
-        return self.yv(v, _real(z, "yve")).astype(result_dtype(v, z))
+        return self.yv(v, require_real(z, "yve")).astype(result_dtype(v, z))
 
     def hankel1(self, v: Raw, z: Raw) -> Raw:
         """``J + i Y``."""
@@ -107,13 +107,13 @@ class CupyCylinder:
         return self._kelvin_second(1.0, x)[1].astype(result_dtype(x))
 
     def _kelvin_first(self, order: float, x: Raw) -> tuple[Raw, Raw]:
-        xp, x = self.xp, _real(x, "ber")
+        xp, x = self.xp, require_real(x, "ber")
         w = self.iv(order, xp.absolute(x) * _TURN) * _TURN**order
         w = xp.where(x < 0, -w, w) if order else w
         return xp.real(w), xp.imag(w)
 
     def _kelvin_second(self, order: float, x: Raw) -> tuple[Raw, Raw]:
-        xp, x = self.xp, _real(x, "ker")
+        xp, x = self.xp, require_real(x, "ker")
         with np.errstate(all="ignore"):
             right = x > 0
             w = self.kv(order, xp.where(right, x, 1.0) * _TURN) * (-_TURN) ** order

@@ -155,7 +155,7 @@ class CupyIntegrals:
 
     def sici(self, x: Raw) -> tuple[Raw, Raw]:
         """Sine and cosine integrals: by their series, else by the continued fraction of E1 (DLMF 6.9.1)."""
-        xp, dtype, x = self.xp, result_dtype(x), _real(x, "sici")
+        xp, dtype, x = self.xp, result_dtype(x), require_real(x, "sici")
         size = xp.absolute(x)
         near = size < 4
         si, rest = self._odd_and_even(xp.where(near, size, 1.0), -1)
@@ -173,7 +173,7 @@ class CupyIntegrals:
 
     def shichi(self, x: Raw) -> tuple[Raw, Raw]:
         """The hyperbolic ones: by their series, else from the exponential integrals."""
-        xp, dtype, x = self.xp, result_dtype(x), _real(x, "shichi")
+        xp, dtype, x = self.xp, result_dtype(x), require_real(x, "shichi")
         size = xp.absolute(x)
         near = size < 4
         shi, rest = self._odd_and_even(xp.where(near, size, 1.0), 1)
@@ -251,11 +251,11 @@ class CupyIntegrals:
 
     def airy(self, x: Raw) -> tuple[Raw, ...]:
         """Airy's functions and their slopes."""
-        return self._airy(_real(x, "airy"), result_dtype(x), scaled=False)
+        return self._airy(require_real(x, "airy"), result_dtype(x), scaled=False)
 
     def airye(self, x: Raw) -> tuple[Raw, ...]:
         """The same without the factors by which they fall and grow."""
-        return self._airy(_real(x, "airye"), result_dtype(x), scaled=True)
+        return self._airy(require_real(x, "airye"), result_dtype(x), scaled=True)
 
     def _airy(self, x: Raw, dtype: Any, *, scaled: bool) -> tuple[Raw, ...]:
         """By their series, else by Bessel functions (DLMF 9.6)."""
@@ -300,7 +300,7 @@ class CupyIntegrals:
         ]  # fmt: skip
 
 
-def _real(x: Raw, name: str) -> Raw:
+def require_real(x: Raw, name: str) -> Raw:
     """In double precision; refused where it is complex, for which the formulas do not hold."""
     if is_complex(x):
         raise NoKernelError(f"{name!r} for complex numbers")

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from namedgrad.backends.cupy_integrals import _real
+from namedgrad.backends.cupy_integrals import require_real
 from namedgrad.backends.special import result_dtype
 
 Raw = Any
@@ -20,7 +20,7 @@ class CupySymmetric:
 
     def elliprc(self, x: Raw, y: Raw) -> Raw:
         """The degenerate one; below 0 its principal value (DLMF 19.2.20)."""
-        xp, dtype, x, y = self.xp, result_dtype(x, y), _real(x, "elliprc"), _real(y, "elliprc")
+        xp, dtype, x, y = self.xp, result_dtype(x, y), require_real(x, "elliprc"), require_real(y, "elliprc")
         below = y < 0
         top, under = xp.where(below, x - y, x), xp.where(below, -y, y)
         factor = xp.where(below, xp.sqrt(x / xp.where(below, top, 1.0)), 1.0)
@@ -47,4 +47,4 @@ class CupySymmetric:
         return (1.5 * self._carlson_of("elliprj", 0, (1, 1, 1, 2), x, y, z, p)).astype(result_dtype(x, y, z, p))
 
     def _carlson_of(self, name: str, power: int, halves: tuple[int, ...], *operands: Raw) -> Raw:
-        return self.carlson_integral(power, *halves, *(_real(x, name) for x in operands))
+        return self.carlson_integral(power, *halves, *(require_real(x, name) for x in operands))

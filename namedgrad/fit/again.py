@@ -19,8 +19,7 @@ What costs less is taken.  Each attempt may be as long as the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -28,10 +27,10 @@ from namedgrad.fit import small
 from namedgrad.fit.batch import Flags, Found
 from namedgrad.fit.cells import Index
 from namedgrad.fit.determined import inverses
-from namedgrad.fit.marquardt import Linear, lengths
+from namedgrad.fit.marquardt import Linear
 from namedgrad.fit.masks import GOLDEN
 from namedgrad.fit.places import columns, here, on_device_of
-from namedgrad.fit.small import Array
+from namedgrad.fit.small import Array, lengths
 from namedgrad.fit.status import Status
 from namedgrad.fit.trials import descend
 
@@ -44,7 +43,12 @@ NOTHING = 1e-20  # of the cost at the start
 BETTER = 1e-9  # relative differences of the cost that count
 ROUNDING = 1e-26  # of the squares that a model is made of
 
-Attempt = Callable[..., Found]  # of points (free row, trial), cells, which rows are linear, and which are held
+
+class Attempt(Protocol):
+    """A fit from points (free row, trial) of some cells, in which some rows are linear and some of each may be held."""
+
+    def __call__(self, free: Array, at: Index, linear: Linear, held: Flags | None = None) -> Found:
+        """Where it leads to."""
 
 
 def try_again(problem: Residuals, found: Found, cells: Index, *, tol: float, max_iterations: int) -> None:

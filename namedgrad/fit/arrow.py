@@ -13,10 +13,10 @@ from typing import Any, Self
 import numpy as np
 
 from namedgrad.fit import small
+from namedgrad.fit.cells import Index
 from namedgrad.fit.small import Array
 from namedgrad.fit.sums import Point
 
-Index = np.ndarray[Any, np.dtype[np.intp]]
 TINY = 1e-13  # keeps a singular matrix positive definite
 
 
@@ -105,8 +105,7 @@ class Arrow:
 
     def lengths(self) -> tuple[Array, Array]:
         """Of the columns of the Jacobian; 1 for those of zeros."""
-        inside, outside = small.diagonal(self.a), np.einsum("pii->pi", self.d)
-        return np.sqrt(np.where(inside > 0, inside, 1.0)), np.sqrt(np.where(outside > 0, outside, 1.0))
+        return small.lengths(self.a), small.lengths(np.moveaxis(self.d, 0, -1)).T
 
     def times(self, x: Array, y: Array) -> tuple[Array, Array]:
         """The product with local (row, cell) and shared (problem, unknown) vectors."""

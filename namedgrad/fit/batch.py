@@ -89,6 +89,11 @@ class Batch:
         return x if self.lower is None else np.clip(x, self.lower, self.upper)
 
 
+def held(x: Array, gradient: Array, lower: Array, upper: Array) -> Flags:
+    """Rows that a bound holds back."""
+    return ((x <= lower) & (gradient > 0)) | ((x >= upper) & (gradient < 0))
+
+
 class Found(NamedTuple):
     """How every cell ended: its status and some arrays of the batch; NaN where the fit could not start."""
 
@@ -112,8 +117,8 @@ class Found(NamedTuple):
 
 def solve(
     evaluate: Callable[[Array, Index], Any], enter: Callable[[Index], Batch], cells: Index, count: int, *,
-    keep: Sequence[str], size: int, tol: float, max_iterations: int, report: Callable[[int], Any], workers: int = 1,
-    watch: Callable[[Any], bool] | None = None, leave: Callable[[Index], Any] = lambda _: None,
+    keep: Sequence[str], size: int, tol: float, max_iterations: int, report: Callable[[int], Any] = lambda _: None,
+    workers: int = 1, watch: Callable[[Any], bool] | None = None, leave: Callable[[Index], Any] = lambda _: None,
     place: Callable[[Any, int], Any] = lambda batch, _: batch, stay: Collection[str] = (),
 ) -> Found:  # fmt: skip
     """Solve the given cells (of ``count``), ``size`` at a time, and keep the named arrays of how each ended.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -16,8 +15,8 @@ from namedgrad.fit import small
 from namedgrad.fit.cells import Index
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.small import Array
 
-Array = np.ndarray[Any, Any]
 Move = Callable[[Array], Array]  # of a copy
 Pairs = tuple[tuple[int, int], ...]
 SAME, TOGETHER = 1e-9, 3  # differences that are rounding; parameters whose signs, or places, may belong together

@@ -20,6 +20,7 @@ from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.fit.places import follow
 from namedgrad.fit.threads import worker
+from namedgrad.fit.times import nodes
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.rules.structure import reorder
 from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten, vectorize_tree
@@ -121,9 +122,7 @@ class Cells:
     @property
     def coords(self) -> xr.Coordinates:
         """Coordinates along the flattened dims."""
-        known = {n: k for n, k in self.labels.items() if set(k.variable.dims) <= set(self.names)}
-        indexes = {n: k.index for n, k in known.items() if k.index is not None}
-        return coordinates({n: k.variable for n, k in known.items()}, indexes)
+        return coords_of(self.labels, self.names)
 
     def arrays(self) -> Iterator[DimArray]:
         """Every array, flattened."""
@@ -134,13 +133,12 @@ class Cells:
         return (x for key in keys for leaf in self.trees[key][0] for x in _own(leaf))
 
     def take(self, index: Index, *keys: str) -> dict[str, Any]:
-        """The arguments ``keys`` (all, if none is named) of some cells, under one hidden axis ordered as ``index``."""
+        """Some arguments of some cells, under one hidden axis ordered as ``index``."""
         raws, filled = self.gathered(index, *keys)
         return filled(raws)
 
     def gathered(self, index: Index, *keys: str) -> tuple[list[Any], Callable[[Sequence[Any]], dict[str, Any]]]:
         """The plain arrays of some cells, ``(cell, ...)``, and what makes arguments of these or others like them."""
-        keys = keys or tuple(self.trees)
         owners = [pair for key in keys for pair in self.rows[key]]
         at = {name: self._positions(index, own) for name, own in self.groups.items()}
         raws = [rows.taken(at[name]) for name, rows in owners]
@@ -331,6 +329,13 @@ def _joined(raw: Any, count: int) -> Any:
     return np.lib.stride_tricks.as_strided(raw, whole, (step, *raw.strides[count:]), writeable=False)
 
 
+def coords_of(labels: Mapping[Name, Any], names: Names) -> xr.Coordinates:
+    """Of labels, as :func:`~namedgrad.transforms.leaves.over_names` has learnt them, those along some dims."""
+    known = {n: k for n, k in labels.items() if set(k.variable.dims) <= set(names)}
+    indexes = {n: k.index for n, k in known.items() if k.index is not None}
+    return coordinates({n: k.variable for n, k in known.items()}, indexes)
+
+
 def map_arrays(leaf: Any, function: Callable[[DimArray], DimArray]) -> Any:
     """A leaf with every array in it that has names, coordinates included, replaced by what ``function`` makes of it."""
     if isinstance(leaf, DimArray):
@@ -338,8 +343,7 @@ def map_arrays(leaf: Any, function: Callable[[DimArray], DimArray]) -> Any:
     if isinstance(leaf, PositionalArray):
         return wrap(function(leaf._x), type(leaf))
     if isinstance(leaf, xr.DataTree):
-        nodes = {path: node.to_dataset(inherit=path == ".") for path, node in leaf.subtree_with_keys}
-        return xr.DataTree.from_dict({p: map_arrays(ds, function) for p, ds in nodes.items()}, name=leaf.name)
+        return xr.DataTree.from_dict({p: map_arrays(ds, function) for p, ds in nodes(leaf).items()}, name=leaf.name)
     adapter = adapter_of(leaf)
     if not isinstance(adapter, XarrayAdapter):
         return leaf
@@ -367,7 +371,7 @@ def arrays(leaf: Any) -> list[DimArray]:
     if isinstance(leaf, PositionalArray):
         return [leaf._x]
     if isinstance(leaf, xr.DataTree):
-        return [x for path, node in leaf.subtree_with_keys for x in arrays(node.to_dataset(inherit=path == "."))]
+        return [x for ds in nodes(leaf).values() for x in arrays(ds)]
     adapter = adapter_of(leaf)
     if not isinstance(adapter, XarrayAdapter):
         return []

@@ -11,10 +11,10 @@ import xarray as xr
 
 from namedgrad.array import DimArray, make
 from namedgrad.axes import AxisError, Name
+from namedgrad.fit.cells import coords_of
 from namedgrad.fit.parameters import as_entries, lacking
 from namedgrad.fit.times import nodes
 from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten
-from namedgrad.xarray.convert import coordinates
 
 Place = tuple[int, ...]  # of a chunk among those along the dims of the cells
 
@@ -54,10 +54,7 @@ class Chunks:
     @property
     def coords(self) -> xr.Coordinates:
         """Coordinates along the dims of the cells."""
-        labels = getattr(self.over, "labels", {})
-        known = {n: k for n, k in labels.items() if set(k.variable.dims) <= set(self.over)}
-        indexes = {n: k.index for n, k in known.items() if k.index is not None}
-        return coordinates({n: k.variable for n, k in known.items()}, indexes)
+        return coords_of(getattr(self.over, "labels", {}), self.over)
 
     def args(self, at: Mapping[Name, tuple[int, int]]) -> Any:
         """The arguments of one chunk; dask computes what is dask's in them."""

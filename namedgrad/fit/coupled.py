@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from namedgrad.fit.arrow import Arrow, Layout
-from namedgrad.fit.batch import Flags, Found
+from namedgrad.fit.batch import Flags, Found, held
 from namedgrad.fit.cells import Index
 from namedgrad.fit.marquardt import FIRST_DAMPING, LONG, MOST_DAMPING, ROUNDING, TRUSTED
 from namedgrad.fit.nest import Nest
@@ -118,10 +118,8 @@ class State:
 
     def free(self, gradient: Pair) -> tuple[Flags, Flags]:
         """What no bound holds back."""
-        return tuple(
-            ~(((x <= low) & (g > 0)) | ((x >= high) & (g < 0)))
-            for x, g, low, high in zip(self.x, gradient, self.low, self.high, strict=True)
-        )  # type: ignore[return-value]
+        inside, outside = (~held(*v) for v in zip(self.x, gradient, self.low, self.high, strict=True))
+        return inside, outside
 
     def per_cell(self, x: Any) -> tuple[Any, Any]:
         """A number per problem, for each of its parameters."""

@@ -153,15 +153,24 @@ def curvefit(
         return _differentiated(given, func, reduce_dims, param_names, options, time_units=time_units,
                                time_origin=time_origin, skipna=skipna, errors=errors)  # fmt: skip
     plan = Plan.of(obj, coords, reduce_dims, time_units, time_origin)
-    names, defaults = parameter_names(func, param_names)
-    plan.check(dict(p0 or {}), dict(bounds or {}))
-    start, limits = start_and_limits(names, p0 or {}, bounds or {}, defaults)
-    missing = tuple(n for n in names if n not in (p0 or {}) and n not in defaults)
-    settings = as_options(dict(kwargs or {}), options, len(names), bounded=bool(bounds))
-    series = Series(func, tuple(names), missing, bool(skipna), settings)
+    plan.check(p0 or {}, bounds or {})
+    series, start, limits = _series(func, param_names, given.args, options, skipna=skipna)
     found = _fitted(obj, plan, series, start, limits, errors)
     attrs = {} if isinstance(obj, xr.DataArray) else dict(obj.attrs)
+    names = list(series.names)
     return xr.Dataset(found, dict.fromkeys(("param", "cov_i", "cov_j"), names), attrs | plan.attrs)
+
+
+def _series(
+    func: Callable[..., Any], param_names: Any, args: Mapping[str, Any], options: Mapping[str, Any], *, skipna: bool
+) -> tuple[Series, Any, Any]:
+    """What is fitted, start values, and limits."""
+    p0, bounds, kwargs = (dict(args[n] or {}) for n in ("p0", "bounds", "kwargs"))
+    names, defaults = parameter_names(func, param_names)
+    start, limits = start_and_limits(names, p0, bounds, defaults)
+    missing = tuple(n for n in names if n not in p0 and n not in defaults)
+    settings = as_options(kwargs, options, len(names), bounded=bool(bounds))
+    return Series(func, tuple(names), missing, bool(skipna), settings), start, limits
 
 
 def _fitted(obj: Any, plan: Plan, series: Series, start: Any, limits: Any, errors: str) -> dict[str, Any]:
@@ -200,26 +209,16 @@ def _require_dicts(**given: Any) -> None:
 
 
 def _differentiated(
-    given: Given,
-    func: Callable[..., Any],
-    reduce_dims: Any,
-    param_names: Any,
-    options: dict[str, Any],
-    *,
-    time_units: str,
-    time_origin: Any,
-    **more: Any,
-) -> xr.Dataset:
+    given: Given, func: Callable[..., Any], reduce_dims: Any, param_names: Any,
+    options: dict[str, Any], *, time_units: str, time_origin: Any, **more: Any,
+) -> xr.Dataset:  # fmt: skip
     """The fit of the values, with coefficients that move with what a transform differentiates."""
     more |= {"reduce_dims": reduce_dims, "param_names": param_names, "time_units": time_units}
     plain = curvefit(func=func, **given.plain, **more, **options, time_origin=time_origin)
     args = given.args
-    obj, bounds = args["obj"], args["bounds"] or {}
-    plan = Plan.of(obj, args["coords"], reduce_dims, time_units, time_origin)
-    names, defaults = parameter_names(func, param_names)
-    _, limits = start_and_limits(names, args["p0"] or {}, bounds, defaults)
-    settings = as_options(dict(args["kwargs"] or {}), options, len(names), bounded=bool(bounds))
-    return moving(plain, _variables(obj), Curve(func, plan.coords, plan.along, limits, settings))
+    plan = Plan.of(args["obj"], args["coords"], reduce_dims, time_units, time_origin)
+    series, _, limits = _series(func, param_names, args, options, skipna=more["skipna"])
+    return moving(plain, _variables(args["obj"]), Curve(func, plan.coords, plan.along, limits, series.options))
 
 
 def _variables(obj: Any) -> dict[str, xr.DataArray]:

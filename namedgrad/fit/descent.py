@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from namedgrad.fit import small
-from namedgrad.fit.batch import Batch, Flags
+from namedgrad.fit.batch import Batch, Flags, held
 from namedgrad.fit.cells import Index
 from namedgrad.fit.small import Array
 
@@ -131,8 +131,7 @@ class Descent(Batch):
 
     def free(self) -> Flags:
         """Rows that no bound holds back."""
-        held = ((self.x <= self.lower) & (self.gradient > 0)) | ((self.x >= self.upper) & (self.gradient < 0))
-        return ~held
+        return ~held(self.x, self.gradient, self.lower, self.upper)
 
     def verdict(self, tol: float, max_iterations: int) -> np.ndarray[Any, Any]:
         """A status for cells that are done, -1 for the others."""

@@ -14,9 +14,8 @@ DETERMINED = 1e12  # variance inflation beyond which rounding has eaten the cova
 
 def inverses(normal: Matrix, fitted: Any) -> tuple[Matrix, Any]:
     """Inverse normal matrices, and where they are lost to rounding; infinite there."""
-    lengths = small.diagonal(normal)
     with np.errstate(all="ignore"):
-        scale = np.sqrt(np.where(lengths > 0, lengths, 1.0))
+        scale = small.lengths(normal)
         inverse = small.inverse(normal / scale[:, None] / scale)
         lost = fitted & ~(np.max(small.diagonal(inverse), axis=0) <= DETERMINED)
         out = inverse / scale[:, None] / scale

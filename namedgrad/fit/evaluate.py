@@ -22,6 +22,7 @@ from namedgrad.fit.linear import linear_in
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.places import all_here, here, is_here, on_device_of, truths
 from namedgrad.fit.places import columns as columns_of
+from namedgrad.fit.problem import Named
 from namedgrad.fit.replay import Replay, RigidError
 from namedgrad.fit.sums import Layout, Point, Sums, Tile, columns, sums, whole
 from namedgrad.fit.threads import even
@@ -227,19 +228,16 @@ class Evaluator:
     ) -> tuple[Sums, DimArray]:
         """Sums, and the residuals."""
         p = self.problem
-        tape = p.record_parts(parts, args)
+        tape = p.record(parts, args)
         r = p.table(tape.outs[0], count, "residual")
         return sums(r, columns(tape, p.one(), guard=guard), seen, self.weigh), r
 
     # ---------------------------------------------------------------- recorded
 
-    def _raws(self, matrix: Matrix, index: Index, *, masked: bool) -> tuple[list[Any], Any]:
-        """The inputs of a program, and what makes arguments of them."""
-        p = self.problem
-        parts = p.parameters.raws(matrix, p.backend)
-        cells, fill = p.gathered(index)
-        seen = [p.seen(index, always=True).raw] if masked else []  # type: ignore[union-attr]
-        return [*parts, *cells, *seen], (len(parts), len(cells), fill)
+    def _raws(self, matrix: Matrix, index: Index, *, masked: bool) -> tuple[list[Any], Named]:
+        """The inputs of a program, which residuals count among them if some do not; and what names the others."""
+        raws, named = self.problem.inputs([matrix], index)
+        return raws + ([self.problem.seen(index, always=True).raw] if masked else []), named  # type: ignore[union-attr]
 
     def _record(self, masked: bool, matrix: Matrix, index: Index, size: int) -> tuple[Replay, Layout] | None:
         at = padded(np.arange(len(index)), size)
@@ -258,13 +256,12 @@ class Evaluator:
 
         def program(size: int) -> Replay:
             some, at = matrix[:, :size], index[:size]
-            raws, (first, several, fill) = self._raws(some, at, masked=masked)
+            raws, named = self._raws(some, at, masked=masked)
 
             def run() -> Sequence[Any]:
-                like = p.parameters.parts(some, p.backend)
-                parts = [make(raw, x.names, x.hidden) for raw, x in zip(raws, like, strict=False)]
+                (parts,), args = named(raws)
                 seen = make(raws[-1], (CELL, *p.dims), NONE) if masked else None
-                made.append(self._sums(parts, fill(raws[first : first + several]), seen, size, guard=True))
+                made.append(self._sums(parts, args, seen, size, guard=True))
                 return [x.raw for x in made[-1][0].arrays]
 
             return Replay(run, raws, size)

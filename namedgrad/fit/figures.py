@@ -133,7 +133,8 @@ def _slopes(problem: Residuals, matrix: Any, index: Any) -> Any:
         full = reorder(spread(problem.table(x, 1, "residual"), r), r.names)
         return problem.counted(full, index).to_numpy().ravel()
 
-    return np.stack([along(x) for x in columns(problem.record(matrix, args), problem.one(), guard=False)])
+    tape = problem.record(problem.parameters.parts(matrix, problem.backend), args)
+    return np.stack([along(x) for x in columns(tape, problem.one(), guard=False)])
 
 
 def _band(fit: LeastSquaresResult, panel: Any, one: Misfit, counted: Any, reach: Any) -> None:

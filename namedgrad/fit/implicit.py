@@ -23,7 +23,8 @@ from namedgrad.axes import NONE, Names
 from namedgrad.fit.arrow import Arrow, Factor, Layout
 from namedgrad.fit.given import Given
 from namedgrad.fit.parameters import as_entries, as_floats
-from namedgrad.fit.problem import batches
+from namedgrad.fit.problem import batches, gradients
+from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import BriefResult, FitResult
 from namedgrad.fit.sums import Point
 from namedgrad.fit.times import read_all
@@ -35,7 +36,7 @@ from namedgrad.rules.movement import join, merge, slice_of, split
 from namedgrad.rules.structure import add, contract, relabel, reorder, select, spread, stamp, subtract, total, where
 from namedgrad.trace import apply
 from namedgrad.transforms.leaves import adapter_of, vectorize_tree
-from namedgrad.transforms.tape import ones_like_output, quiet, record
+from namedgrad.transforms.tape import quiet
 from namedgrad.xarray.convert import numbered
 
 ROW, COLUMN = axes.fresh("row"), axes.fresh("column")
@@ -83,19 +84,20 @@ class Optimum:
         if named.get("sigma") is not None:
             named["sigma"] = as_floats(named["sigma"], "sigma")
         self.args = vectorize_tree(named, self.cells.names)
-        if problem.is_coupled:
-            self._share()
+        self.layout: Layout | None = None
+        if isinstance(problem, Residuals) and problem.is_coupled:
+            self.layout = problem.layout
+            self._share(problem, problem.layout)
 
-    def _share(self) -> None:
+    def _share(self, problem: Residuals, layout: Layout) -> None:
         """Shared parameters in all cells, also those without data; their priors in one."""
-        p, layout = self.problem.parameters, self.problem.layout  # type: ignore[attr-defined]
-        rows = np.flatnonzero(self.problem.free)[layout.shared]
+        p, rows = problem.parameters, np.flatnonzero(problem.free)[layout.shared]
         values = -layout.lowest(-np.where(self.ok, self.matrix[rows], -np.inf))
         self.matrix[rows] = layout.scattered(np.where(np.isfinite(values), values, 0.0))
         for name, (mean, deviation) in (self.args.get("prior") or {}).items():
             if deviation is not None and p.lacks[name]:
                 own = p.own[name]
-                counts = self.named(self.problem.precision[p.rows[name]] > 0, own)  # type: ignore[attr-defined]
+                counts = self.named(problem.precision[p.rows[name]] > 0, own)
                 never = self.named(np.full((math.prod(own.full_shape), self.cells.count), np.inf), own)
                 self.args["prior"][name] = mean, where(counts, self._own(deviation, own), never)
 
@@ -124,8 +126,7 @@ class Optimum:
         """Which rows are at their lower and upper bounds and pushed there, or fixed."""
         p, x = self.problem, self.matrix
         gradient = self.given.run(lambda: p.gradient(x))
-        if p.is_coupled:  # what is shared is pushed by all cells
-            layout = p.layout  # type: ignore[attr-defined]
+        if (layout := self.layout) is not None:  # what is shared is pushed by all cells
             rows = np.flatnonzero(p.free)[layout.shared]
             gradient[rows] = layout.scattered(layout.gathered(np.where(self.ok, gradient[rows], 0.0)))
         low = (x <= p.lower) & (gradient >= 0) & np.isfinite(p.lower)
@@ -152,23 +153,23 @@ class Optimum:
         low, high, fixed = self.held()
         base = self.base(low, high)
         at = self.problem.moving(range(len(base)))
-        gradients = self._gradients(base, at)
+        found = gradients(self.problem.recorded(lambda full: [self.objective(full)], base))
         owns = self.problem.moving([*self.problem.parameters.own.values()])
-        flat = [_as_rows(g, own) for g, own in zip(gradients, owns, strict=True)]
+        flat = [_as_rows(g, own) for g, own in zip(found, owns, strict=True)]
         g = flat[0] if len(flat) == 1 else join(flat, ROW)
         change = subtract(g, stop_gradient(g))
         held = (low | high | fixed)[self.problem.free]
-        if self.problem.is_coupled:
-            return self._moved(base, at, owns, relabel(self._coupled_step(change, held), {ROW: COLUMN}))
+        if self.layout is not None:
+            return self._moved(base, at, owns, relabel(self._coupled_step(self.layout, change, held), {ROW: COLUMN}))
         step = contract(self._inverse(held), change, (ROW,))
         ok = make(self.named(self.ok[None], Like((), (1,), np.dtype(bool))).raw[0], tuple(self.cells.sizes), NONE)
         step = select(stamp(ok, step.hidden), step)
         return self._moved(base, at, owns, step)
 
-    def _coupled_step(self, change: DimArray, held: Any) -> DimArray:
+    def _coupled_step(self, whole: Layout, change: DimArray, held: Any) -> DimArray:
         """The same where cells share parameters: one solution of all normal equations of a problem."""
         cells = np.flatnonzero(self.ok)
-        layout = self.problem.layout.only(np.arange(self.problem.layout.count), cells)  # type: ignore[attr-defined]
+        layout = whole.only(np.arange(whole.count), cells)
         arrow = Arrow.of(layout, Point(None, None, self._hessian()[..., cells]))
         known = layout.gathered(np.ones(layout.slot.shape)) > 0
         stuck = layout.gathered(held[np.ix_(layout.shared, cells)].astype(float)) > 0
@@ -176,15 +177,7 @@ class Optimum:
         names = tuple(self.cells.sizes)
         ok = self.named(self.ok[None], Like((), (), np.dtype(bool)))
         change = select(stamp(ok, change.hidden), change)
-        return apply(_TOGETHER, (change,), names=names, solve=Together(factor, self.problem.layout, cells))  # type: ignore[attr-defined]
-
-    def _gradients(self, base: Sequence[DimArray], at: Sequence[int]) -> list[DimArray]:
-        def cost(moving: list[DimArray]) -> Sequence[DimArray]:
-            full = dict(enumerate(base)) | dict(zip(at, moving, strict=True))
-            return [self.objective([full[i] for i in range(len(base))])]
-
-        tape = record(cost, [base[i] for i in at])
-        return tape.pull([ones_like_output(tape.outs[0])])
+        return apply(_TOGETHER, (change,), names=names, solve=Together(factor, whole, cells))
 
     def _hessian(self) -> Any:
         """Of the cost, (row, row, cell)."""
@@ -221,7 +214,7 @@ class Optimum:
     def cost(self, parts: Sequence[DimArray]) -> DimArray:
         """The cost per problem."""
         each = self.objective(parts)
-        if not self.problem.is_coupled:
+        if self.layout is None:
             return each
         ok = self.named(self.ok[None], Like((), (), np.dtype(bool)))
         lacks = self.problem.parameters.lacks
@@ -229,12 +222,11 @@ class Optimum:
         return total(select(ok, each), dims)
 
     def _seen(self) -> DimArray | None:
-        observed = getattr(self.problem, "observed", None)
-        if observed is None:
+        p, names, sizes = self.problem, tuple(self.cells.sizes), tuple(self.cells.sizes.values())
+        if not isinstance(p, Residuals) or p.observed is None:
             return None
-        names, sizes = tuple(self.cells.sizes), tuple(self.cells.sizes.values())
-        raw = backends.call(self.problem.backend.asarray, observed.reshape((*sizes, *observed.shape[1:])))
-        return make(raw, (*names, *self.problem.dims), frozenset(names))  # type: ignore[attr-defined]
+        raw = backends.call(p.backend.asarray, p.observed.reshape((*sizes, *p.observed.shape[1:])))
+        return make(raw, (*names, *p.dims), frozenset(names))
 
     # ---------------------------------------------------------------- results
 

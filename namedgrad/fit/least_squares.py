@@ -180,19 +180,17 @@ def _fit(
         plain = given.plain
         others = {n: x for n, x in plain.items() if n != "data"}
 
-        def begin(data: Sequence[Any], others: Mapping[str, Any], over: Any = over) -> Residuals:
-            return Residuals(residual, data=data, over=over, **others, **options)
+        def begin(
+            data: Sequence[Any], others: Mapping[str, Any], over: Any = over, function: Any = residual, **more: Any
+        ) -> Residuals:
+            return Residuals(function, data=data, over=over, **others, **(options | more))
 
         def start_values(problem: Residuals, over: Any, others: Mapping[str, Any]) -> Any:
-            def same(function: Callable[..., Any], loss: Any) -> Residuals:
-                return Residuals(function, data=problem.data, over=over, **others, **(options | {"loss": loss}))
-
-            def plain(function: Callable[..., Any]) -> Residuals:
-                return same(function, None)
-
+            same = functools.partial(begin, problem.data, others, over)
             loss = problem.loss and problem.loss.to_begin_with
-            problem = problem if loss == problem.loss else same(problem.function, loss)
-            return find_starts(problem, [problem.parameters.rows[n].start for n in missing], plain)
+            problem = problem if loss == problem.loss else same(loss=loss)
+            rows = [problem.parameters.rows[n].start for n in missing]
+            return find_starts(problem, rows, lambda function: same(function=function, loss=None))
 
         problem, attrs, readers, read_others = with_dates(begin, residual, plain["data"], others, over, since)
         if readers:

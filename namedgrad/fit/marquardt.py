@@ -24,10 +24,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from namedgrad.fit import small
-from namedgrad.fit.batch import Batch, Flags
+from namedgrad.fit.batch import Batch, Flags, held
 from namedgrad.fit.cells import Index
 from namedgrad.fit.places import may_matter, on_device_of, truths
-from namedgrad.fit.small import Array
+from namedgrad.fit.small import Array, lengths
 from namedgrad.fit.sums import Point
 
 FIRST_DAMPING, MOST_DAMPING = 1e-3, 1e15
@@ -537,11 +537,6 @@ class Marquardt(Batch):
         """Nothing: the verdict has found the next trial."""
 
 
-def held(x: Array, gradient: Array, lower: Array, upper: Array) -> Flags:
-    """Rows that a bound holds back."""
-    return ((x <= lower) & (gradient > 0)) | ((x >= upper) & (gradient < 0))
-
-
 def secant(bend: Array, step: Array, change: Array, normal: Array) -> tuple[Flags, Array]:
     """The update of the curvature by a step, after shrinking it to what that has shown of it, and if it is sound."""
     along = small.dot(step, change)
@@ -553,12 +548,6 @@ def secant(bend: Array, step: Array, change: Array, normal: Array) -> tuple[Flag
     update = outer + np.swapaxes(outer, 0, 1) - small.dot(off, step) / along * change[:, None] * change
     new = shrink * bend + update
     return (along > 0) & np.isfinite(new).all(axis=(0, 1)), new
-
-
-def lengths(normal: Array) -> Array:
-    """Lengths of the columns of the Jacobian; 1 for a column of zeros."""
-    squares = small.diagonal(normal)
-    return np.sqrt(np.where(squares > 0, squares, 1.0))
 
 
 def where(free: Flags | None, x: Array, other: Any) -> Array:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from namedgrad.fit.batch import Flags
 from namedgrad.fit.cells import Index
 from namedgrad.fit.parameters import Matrix
 from namedgrad.rules.elementwise import c
@@ -20,7 +21,6 @@ from namedgrad.transforms.tape import quiet
 if TYPE_CHECKING:
     from namedgrad.fit.residuals import Residuals
 
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
 NEAR = 0.1, -0.1  # relative changes of start values
 STEPS = 10.0 ** np.arange(-4, 5)  # those after which it is tried as well whether residuals are ever numbers
 GOLDEN = 0.5 * (5**0.5 - 1)

@@ -20,7 +20,7 @@ from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import LeastSquaresResult, in_place_of
 from namedgrad.fit.starts import ONLY, given_starts
-from namedgrad.fit.times import numeric
+from namedgrad.fit.times import as_names, numeric
 from namedgrad.fit.units import parameter_units
 from namedgrad.trace import innermost
 from namedgrad.transforms.leaves import Tree, adapter_of
@@ -37,7 +37,7 @@ def fit_model(
     readers = [_reader(c, time_units, time_origin, home) for c in given]
     numbers = [read(c) for read, c in zip(readers, given, strict=True)]
     predicted = [functools.partial(_read_like, c, read, home) for c, read in zip(given, readers, strict=True)]
-    residual = functools.partial(_misfit, model, (over,) if isinstance(over, str) else tuple(over or ()))
+    residual = functools.partial(_misfit, model, as_names(over))
     fit: Any = least_squares(residual, params, *numbers, obj, over=over, **options)
     if not isinstance(fit, (LeastSquaresResult, LazyResult)):
         return fit
@@ -162,7 +162,7 @@ def _set_units(
     units: list[Any], home: Backend,
 ) -> None:  # fmt: skip
     """Units of parameters that have none, found with one cell of the data."""
-    names = (over,) if isinstance(over, str) else tuple(over)
+    names = as_names(over)
     one = [
         x.isel({d: slice(0, 1) for d in names if d in x.dims}).compute() if isinstance(x, xr.DataArray) else x
         for x in data[:-1]

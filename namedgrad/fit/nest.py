@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from namedgrad.fit.arrow import Arrow, Layout
-from namedgrad.fit.batch import Flags, Found, solve
+from namedgrad.fit.batch import Flags, Found, held, solve
 from namedgrad.fit.cells import Index
-from namedgrad.fit.marquardt import Linear, Marquardt, held
+from namedgrad.fit.marquardt import Linear, Marquardt
 from namedgrad.fit.small import Array
 from namedgrad.fit.status import Status
 from namedgrad.fit.sums import Point
@@ -115,7 +115,7 @@ class Nest:
 
         return solve(
             evaluate, enter, np.arange(count), count, keep=keep, size=size, tol=self.tol,
-            max_iterations=self.max_iterations, report=lambda _: None,
+            max_iterations=self.max_iterations,
         )  # fmt: skip
 
 

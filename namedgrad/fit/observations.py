@@ -111,7 +111,7 @@ def misfits(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) ->
             of = _observed_in(i, tape, weights, halves)
             used.update(of)
             several = [_misfit(problem, count, r, weights[j][i], complete[j])._replace(
-                leaf=_leaf(outs[0], i), half=halves[j], output=i,
+                leaf=leaf_of(outs[0], i), half=halves[j], output=i,
             ) for j in of]  # fmt: skip
             for j, at in zip(of, _along_a_dim(several) if len(of) == 2 else several, strict=True):
                 found.append(at)
@@ -226,12 +226,12 @@ def _named(found: Sequence[Misfit], last: Any, out: Output) -> list[Misfit]:
     return [at._replace(name=outputs[at.output]) for at in found]
 
 
-def _leaf(out: Output, i: int) -> Any:
+def leaf_of(out: Output, i: int) -> Any:
     """What holds an array of the output."""
     if len(out.tree.leaves) > 1:
         return out.tree.leaves[i]
     leaf = out.tree.leaves[0]
-    return leaf[names_of(out)[i]] if isinstance(leaf, xr.Dataset) else leaf
+    return leaf[names_of(out)[i]] if isinstance(leaf, (xr.Dataset, xr.DataTree)) else leaf
 
 
 def _as_argument(x: DimArray, like: DimArray, problem: Residuals) -> DimArray:

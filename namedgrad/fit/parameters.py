@@ -19,7 +19,7 @@ from namedgrad.array import DimArray, describe, make
 from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.backends.base import Backend
 from namedgrad.fit.cells import CELL, HIDDEN, Cells
-from namedgrad.fit.times import labels_among, relabelled
+from namedgrad.fit.times import as_names, labels_among, relabelled
 from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.rules.structure import reorder, spread
@@ -233,7 +233,7 @@ def pairs_of(
 
 def labels_of(args: Any, over: Any) -> dict[Name, pd.Index[Any]]:
     """What the positions along the dims of the cells are called in the arguments."""
-    dims = over if isinstance(over, (tuple, list)) else (over,)
+    dims = as_names(over)
     return {d: found[d] for leaf in flatten(args)[0] for found in (_indexes(leaf),) for d in dims if d in found}
 
 

@@ -35,6 +35,8 @@ BARE = (
 )
 STEERED = "a fit is steered by values, which ng.compile would freeze; call it outside of that"
 
+Named = Callable[[Sequence[Any]], tuple[list[list[DimArray]], Any]]  # entries of each matrix, and arguments
+
 
 class Problem:
     """A function of parameters and data, one problem per cell.
@@ -115,8 +117,24 @@ class Problem:
         return out
 
     def arguments(self, index: Index) -> dict[str, Any]:
-        """The data of some cells."""
-        return self.cells.take(index, "data")
+        """The data of some cells, and what else goes with them."""
+        raws, fill = self.gathered(index)
+        return fill(raws)
+
+    def gathered(self, index: Index) -> tuple[list[Any], Callable[[Sequence[Any]], dict[str, Any]]]:
+        """The same as plain arrays, and what makes arguments of these or others like them."""
+        return self.cells.gathered(index, "data")
+
+    def inputs(self, matrices: Sequence[Matrix], index: Index) -> tuple[list[Any], Named]:
+        """What a program for some cells is given: plain arrays; and what makes entries and arguments of these again."""
+        p, (raws, fill) = self.parameters, self.gathered(index)
+
+        def named(raws: Sequence[Any]) -> tuple[list[list[DimArray]], Any]:
+            like, rest = p.parts(matrices[0], self.backend), iter(raws)
+            several = [[make(next(rest), x.names, x.hidden) for x in like] for _ in matrices]
+            return several, fill([*rest])
+
+        return [x for m in matrices for x in p.raws(m, self.backend)] + raws, named
 
     def call(self, parts: Sequence[DimArray], args: Any) -> Output:
         """The function's output, taken apart."""
@@ -135,19 +153,22 @@ class Problem:
         """Of one value per entry, those of the entries that are free."""
         return [x for x, rows in zip(entries, self.parameters.rows.values(), strict=True) if self.free[rows].all()]
 
-    def record(self, matrix: Matrix, args: Any, moving: Sequence[DimArray] | None = None) -> Tape:
-        """One traced call; the inputs of the tape are the entries that are free, or others given in place of them."""
-        return self.record_parts(self.parameters.parts(matrix, self.backend), args, moving)
-
-    def record_parts(self, parts: Sequence[DimArray], args: Any, moving: Sequence[DimArray] | None = None) -> Tape:
-        """The same, given all entries."""
+    def recorded(
+        self, function: Callable[[list[DimArray]], Sequence[DimArray]], parts: Sequence[DimArray],
+        moving: Sequence[DimArray] | None = None,
+    ) -> Tape:  # fmt: skip
+        """A function of all entries, recorded from those that are free, or from others given in place of them."""
         at = self.moving(range(len(parts)))
 
-        def function(traced: list[DimArray]) -> Sequence[DimArray]:
+        def of_moving(traced: list[DimArray]) -> Sequence[DimArray]:
             full = dict(enumerate(parts)) | dict(zip(at, traced, strict=True))
-            return self.checked(self.call(list(full.values()), args), args).parts
+            return function([*full.values()])
 
-        return record(function, self.moving(parts) if moving is None else moving)
+        return record(of_moving, self.moving(parts) if moving is None else moving)
+
+    def record(self, parts: Sequence[DimArray], args: Any) -> Tape:
+        """One call, given all entries."""
+        return self.recorded(lambda full: self.checked(self.call(full, args), args).parts, parts)
 
     # ---------------------------------------------------------------- what is minimised
 
@@ -159,54 +180,40 @@ class Problem:
         """Which residuals of some cells count; None if all do."""
         return None
 
-    def slope(self, matrix: Matrix, index: Index, moving: Sequence[DimArray] | None = None) -> Tape:
-        """The cost of some cells, recorded from the entries that are free, or from others given in place of them."""
-        parts, args, seen = self.parameters.parts(matrix, self.backend), self.arguments(index), self.seen(index)
+    def slope(
+        self, parts: Sequence[DimArray], args: Any, seen: DimArray | None = None,
+        moving: Sequence[DimArray] | None = None,
+    ) -> Tape:  # fmt: skip
+        """The cost, recorded as :meth:`recorded` does."""
+        return self.recorded(lambda full: [self.objective(full, args, seen)], parts, moving)
+
+    def curvature(self, parts: Sequence[DimArray], args: Any, seen: DimArray | None = None) -> Tape:
+        """The gradient of the cost, recorded likewise: what is pushed through it is a product with the Hessian."""
+        return record(lambda moving: gradients(self.slope(parts, args, seen, moving)), self.moving(parts))
+
+    def _at(self, matrix: Matrix, index: Index) -> tuple[list[DimArray], Any, DimArray | None]:
+        """Entries and arguments of some cells, and which of their residuals count."""
+        seen = self.seen(index)
         if seen is not None:
             seen = relabel(seen, {}, hide=(CELL,)) if self.cells.names else slice_of(seen, CELL, 0)
-        return self.slope_of(parts, args, seen, moving)
-
-    def slope_of(
-        self, parts: Sequence[DimArray], args: Any, seen: DimArray | None, moving: Sequence[DimArray] | None = None
-    ) -> Tape:
-        """The same, given all entries and arguments, and which residuals count."""
-        at = self.moving(range(len(parts)))
-
-        def function(traced: list[DimArray]) -> Sequence[DimArray]:
-            full = dict(enumerate(parts)) | dict(zip(at, traced, strict=True))
-            return [self.objective(list(full.values()), args, seen)]
-
-        return record(function, self.moving(parts) if moving is None else moving)
+        return self.parameters.parts(matrix, self.backend), self.arguments(index), seen
 
     def gradient(self, matrix: Matrix) -> Matrix:
         """The derivative of the cost in all rows of all cells; 0 for those that are fixed."""
         out = np.zeros(matrix.shape)
         for index in batches(self.everywhere, self.size):
-            tape = self.slope(matrix[:, index], index)
-            out[np.ix_(self.free, index)] = self.rows(tape.pull([ones_like_output(tape.outs[0])]), len(index))
+            found = gradients(self.slope(*self._at(matrix[:, index], index)))
+            out[np.ix_(self.free, index)] = self.rows(found, len(index))
         return out
 
-    def curvature(self, matrix: Matrix, index: Index) -> Callable[[Matrix], Matrix]:
-        """The Hessian of some cells, as a product with vectors of the free rows: forward over reverse."""
-
-        def gradients(parts: Sequence[DimArray]) -> Sequence[DimArray]:
-            tape = self.slope(matrix, index, parts)
-            return tape.pull([ones_like_output(tape.outs[0])])
-
-        tape = record(gradients, self.moving(self.parameters.parts(matrix, self.backend)))
-
-        def times(v: Matrix) -> Matrix:
-            whole = np.zeros_like(matrix)
-            whole[self.free] = v
-            return self.rows(tape.push(self.moving(self.parameters.parts(whole, self.backend))), len(index))
-
-        return times
-
     def hessian(self, matrix: Matrix, index: Index) -> Matrix:
-        """The Hessian of some cells as (row, row, cell), of the free rows."""
-        times, count = self.curvature(matrix, index), int(self.free.sum())
-        units = np.eye(count)
-        return np.stack([times(np.repeat(unit[:, None], len(index), axis=1)) for unit in units])
+        """The Hessian of some cells as (row, row, cell), of the free rows: forward over reverse."""
+        tape, out = self.curvature(*self._at(matrix, index)), []
+        for row in np.flatnonzero(self.free):
+            unit = np.zeros_like(matrix)
+            unit[row] = 1.0
+            out.append(self.rows(tape.push(self.moving(self.parameters.parts(unit, self.backend))), len(index)))
+        return np.stack(out)
 
     def rows(self, gradients: Sequence[DimArray], count: int) -> Matrix:
         """Gradients of the free entries as a matrix."""
@@ -243,6 +250,11 @@ class Problem:
         if CELL not in x.names:
             x = spread(x, Like((CELL, *x.names), (count, *x.full_shape), x.dtype))
         return reorder(x, (CELL, *(n for n in x.names if n is not CELL)))
+
+
+def gradients(tape: Tape) -> list[DimArray]:
+    """Those of the only output of a tape."""
+    return tape.pull([ones_like_output(tape.outs[0])])
 
 
 def single(out: Output, what: str) -> None:

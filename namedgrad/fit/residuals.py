@@ -213,8 +213,7 @@ class Residuals(Problem):
 
     def arguments(self, index: Index) -> dict[str, Any]:
         """Data, sigma and priors of some cells."""
-        raws, fill = self.gathered(index)
-        args = fill(raws)
+        args = super().arguments(index)
         if args["prior"] and self.is_coupled:
             args["prior"] = {n: (mean, self._counted_once(n, index)) for n, (mean, _) in args["prior"].items()}
         return args
@@ -228,7 +227,7 @@ class Residuals(Problem):
         return self.parameters.parts(whole, self.backend)[self.parameters.names.index(name)]
 
     def gathered(self, index: Index) -> tuple[list[Any], Callable[[Sequence[Any]], dict[str, Any]]]:
-        """The same as plain arrays, and what makes arguments of them."""
+        """The same as plain arrays."""
         return self.cells.gathered(index, "data", "sigma", "prior")
 
     def objective(self, parts: Sequence[DimArray], args: Any, seen: DimArray | None) -> DimArray:
@@ -244,15 +243,12 @@ class Residuals(Problem):
                 out = add(out, total(multiply(off, off), self.parameters.own[name].names))
         return multiply(c(0.5), out)
 
-    def output(self, matrix: Matrix, index: Index, args: Any = None, *, weighted: bool = True) -> Output:
-        """What the function returns for some cells, with their data or other arguments."""
+    def residual(self, matrix: Matrix, index: Index, args: Any = None) -> DimArray:
+        """Residuals ``(CELL, dims...)`` of some cells, with their data or other arguments."""
         args = self.arguments(index) if args is None else args
         with quiet():
-            return self.checked(self.call(self.parameters.parts(matrix, self.backend), args), args, weighted=weighted)
-
-    def residual(self, matrix: Matrix, index: Index, args: Any = None) -> DimArray:
-        """Residuals ``(CELL, dims...)`` of some cells."""
-        return self.table(self.output(matrix, index, args).parts[0], len(index), "residual")
+            out = self.checked(self.call(self.parameters.parts(matrix, self.backend), args), args)
+        return self.table(out.parts[0], len(index), "residual")
 
     def _finite(self, matrix: Matrix, index: Index, args: Any) -> Flags:
         return isfinite(self.residual(matrix, index, args)).to_numpy()
@@ -284,7 +280,8 @@ class Residuals(Problem):
 
     def jacobian(self, matrix: Matrix, index: Index, args: Any = None) -> tuple[DimArray, list[DimArray]]:
         """Residuals ``(CELL, dims...)`` and their derivative in every free parameter; those that do not count are 0."""
-        tape = self.record(matrix, self.arguments(index) if args is None else args)
+        parts = self.parameters.parts(matrix, self.backend)
+        tape = self.record(parts, self.arguments(index) if args is None else args)
         r = self.table(tape.outs[0], len(index), "residual")
         columns = []
         for k in range(len(tape.ins)):

@@ -19,7 +19,7 @@ from namedgrad.fit.blocks import blocks_of
 from namedgrad.fit.cells import Cells, Index
 from namedgrad.fit.determined import inverses
 from namedgrad.fit.halves import is_complex
-from namedgrad.fit.observations import log_weights, misfits, models, squares, sums_of_squares
+from namedgrad.fit.observations import leaf_of, log_weights, misfits, models, squares, sums_of_squares
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.places import here, on_device_of
 from namedgrad.fit.problem import Problem, batches, require_free
@@ -28,6 +28,7 @@ from namedgrad.fit.several import is_several, names_of
 from namedgrad.fit.status import Status, attributes
 from namedgrad.fit.sure import Sure
 from namedgrad.fit.times import as_given, labels_among, read_all, relabelled
+from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import flatten, unflatten
 from namedgrad.transforms.tape import quiet
 from namedgrad.xarray.convert import hidden_names, some_of
@@ -268,30 +269,20 @@ class LeastSquaresResult(Sure, FitResult):
         A Dataset where it returns several arrays.
         """
         problem = self._problem
-        first = problem.everywhere[:1]
-        out = problem.call(problem.parameters.parts(self._matrix[:, :1], problem.backend), problem.arguments(first))
-        if is_several(out):
-            return xr.Dataset({n: self._several(i, n) for i, n in enumerate(names_of(out))})
 
-        def at(index: Index) -> list[tuple[DimArray, Any]]:
-            out = problem.output(self._matrix[:, index], index, weighted=False)
-            return [(problem.table(out.parts[0], len(index), "residual"), out.tree.leaves[0])]
-
-        return relabelled(self._tables(at, ["residual"])[0], self.labels)
-
-    def _several(self, i: int, name: Any) -> xr.DataArray:
-        """One of several arrays of residuals."""
-        problem = self._problem
-
-        def at(index: Index) -> list[tuple[DimArray, Any]]:
-            parts = problem.parameters.parts(self._matrix[:, index], problem.backend)
+        def output(index: Index) -> Output:
+            args, parts = problem.arguments(index), problem.parameters.parts(self._matrix[:, index], problem.backend)
             with quiet():
-                out = problem.call(parts, problem.arguments(index))
-            leaf = out.tree.leaves[0] if len(out.tree.leaves) == 1 else out.tree.leaves[i]
-            leaf = leaf[name] if hasattr(leaf, "data_vars") else leaf
-            return [(problem.table(out.parts[i], len(index), "residual"), leaf)]
+                return problem.apart(problem.call(parts, args), args, weighted=False)
 
-        return relabelled(self._tables(at, [name])[0], self.labels)
+        def at(index: Index) -> list[tuple[DimArray, Any]]:
+            out = output(index)
+            return [(problem.table(x, len(index), "residual"), leaf_of(out, i)) for i, x in enumerate(out.parts)]
+
+        first = output(problem.everywhere[:1])
+        names = names_of(first) if is_several(first) else ["residual"]
+        tables = [relabelled(x, self.labels) for x in self._tables(at, names)]
+        return xr.Dataset(dict(zip(names, tables, strict=True))) if is_several(first) else tables[0]
 
     def predict(self, *data: Any) -> xr.DataArray | xr.Dataset:
         """The model, which is where the residual vanishes: for the data of the fit, or for others.

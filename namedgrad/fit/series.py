@@ -15,6 +15,7 @@ import scipy.linalg
 
 from namedgrad.array import TraceError
 from namedgrad.backends import backend_of, is_recording
+from namedgrad.fit.batch import Flags
 from namedgrad.fit.hidden import shown
 from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.one_by_one import Outcome, fit_one
@@ -31,7 +32,6 @@ CELL = "cell"
 LOOKED_AT = 1 << 19  # numbers at once
 MANY = 100  # cells that take noticeable time one by one
 FAILED = (Status.MAX_ITERATIONS, Status.NO_DATA, Status.NOT_FINITE)
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 class Series(NamedTuple):
@@ -210,11 +210,11 @@ def _fit_one_by_one(series: Series, data: Data, start: Array, lower: Array, uppe
     return Ends(**several, failed=np.zeros(count, bool))
 
 
-def units_of(series: Series, coords: list[Array], observed: str | None, known: list[str | None]) -> list[str]:
+def units_of(series: Series, coords: list[Array], observed: str, known: list[str | None]) -> list[str]:
     """Units of the parameters, empty where they do not follow from those of observations and coordinates."""
     data = as_data([c.reshape(1, -1) for c in coords], np.zeros((1, coords[0].size)), None, keep=False)[0]
     start = np.ones((len(series.names), 1))
-    if observed is None or not data.y.size or not is_traceable(series.func, data, start):
+    if not data.y.size or not is_traceable(series.func, data, start):
         return [""] * len(series.names)
     series = series._replace(options=series.options._replace(sigma=None))
     problem = Residuals(

@@ -6,20 +6,21 @@ works on a tile of cells at a time, which stays in the cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from namedgrad.array import DimArray, make
+from namedgrad.array import DimArray
 from namedgrad.axes import Names
 from namedgrad.fit.cells import CELL, Index
 from namedgrad.fit.evaluate import padded
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.places import all_here
+from namedgrad.fit.problem import gradients
 from namedgrad.fit.replay import Replay
 from namedgrad.rules.structure import reorder
-from namedgrad.transforms.tape import ones_like_output, record
+from namedgrad.transforms.tape import Tape
 
 if TYPE_CHECKING:
     from namedgrad.fit.minimize import Loss
@@ -58,16 +59,23 @@ class Slopes:
         """Dims of the results, given those of parameters."""
         return [(), *own]
 
-    def evaluated(self, index: Index, matrix: Matrix) -> Matrix:
+    def evaluated(self, index: Index, matrix: Matrix, *more: Matrix) -> Matrix:
         """By the user's function."""
         p = self.problem
-        parts = p.parameters.parts(matrix, p.backend)
-        return _stacked(self._tables(self.computed(p.arguments(index), parts), len(index)), len(index))
+        several = [p.parameters.parts(m, p.backend) for m in more]
+        return _stacked(self._tables(self.read(self._tape_at(index, matrix), *several), len(index)), len(index))
 
-    def computed(self, args: Any, parts: Sequence[DimArray]) -> list[DimArray]:
-        """The same, given all entries and arguments."""
-        tape = self.problem.slope_of(parts, args, None)
-        return [tape.outs[0], *tape.pull([ones_like_output(tape.outs[0])])]
+    def _tape_at(self, index: Index, matrix: Matrix) -> Tape:
+        p = self.problem
+        return self.tape(p.parameters.parts(matrix, p.backend), p.arguments(index))
+
+    def tape(self, parts: Sequence[DimArray], args: Any) -> Tape:
+        """What the results are read off, given all entries and arguments."""
+        return self.problem.slope(parts, args)
+
+    def read(self, tape: Tape, *_: Sequence[DimArray]) -> list[DimArray]:
+        """The results."""
+        return [tape.outs[0], *gradients(tape)]
 
     def units(self, matrix: Matrix) -> Matrix:
         """What makes rows comparable: the loss changes by so many of each if a parameter changes by all of itself."""
@@ -100,21 +108,13 @@ class Slopes:
         p = self.problem
         most = TILE_ELEMENTS // p.cells.width if p.backend.may_branch else p.size
         size = max(1, min(len(index), most))
-        at, some = index[:size], [m[:, :size] for m in matrices]
-        raws = self._raws(at, some)
-        like, fill = p.parameters.parts(some[0], p.backend), p.cells.gathered(at, "data")[1]
+        raws, named = p.inputs([m[:, :size] for m in matrices], index[:size])
 
         def run() -> list[Any]:
-            rest = iter(raws)
-            several = [[make(next(rest), x.names, x.hidden) for x in like] for _ in some]
-            return self._tables(self.computed(fill([*rest]), *several), size)
+            (parts, *more), args = named(raws)
+            return self._tables(self.read(self.tape(parts, args), *more), size)
 
         return Replay(run, raws, size)
-
-    def _raws(self, index: Index, matrices: Sequence[Matrix]) -> list[Any]:
-        """The inputs of a program."""
-        p = self.problem
-        return [*(x for m in matrices for x in p.parameters.raws(m, p.backend)), *p.cells.gathered(index, "data")[0]]
 
     def _replayed(self, program: Replay, index: Index, matrices: Sequence[Matrix]) -> Matrix:
         tiles = [slice(i, i + program.size) for i in range(0, len(index), program.size)]
@@ -127,7 +127,7 @@ class Slopes:
         if count < size:
             at = padded(np.arange(count), size)
             index, matrices = index[at], [m[:, at] for m in matrices]
-        raws = self._raws(index, matrices)
+        raws = self.problem.inputs(matrices, index)[0]
         found = _stacked(program(raws), size)
         if not np.isfinite(found).all():
             found = _stacked(program(raws, guard=True), size)  # 0 times infinity is 0
@@ -137,27 +137,25 @@ class Slopes:
 class Bends(Slopes):
     """The derivative of the gradient along a vector per cell: the Hessian times it, of the free rows."""
 
-    at: tuple[Matrix, Callable[[Matrix], Matrix]] | None = None
+    at: tuple[Matrix, Tape] | None = None
 
     def dims_of(self, own: list[Names]) -> list[Names]:
         """Those of parameters."""
         return own
 
-    def evaluated(self, index: Index, matrix: Matrix, along: Matrix) -> Matrix:  # type: ignore[override]
-        """By the user's function, which is called once for all vectors at a place."""
+    def _tape_at(self, index: Index, matrix: Matrix) -> Tape:
+        """One for all vectors at a place."""
         if self.at is None or self.at[0] is not matrix:
-            self.at = matrix, self.problem.curvature(matrix, index)
-        return self.at[1](along[self.problem.free])
+            self.at = matrix, super()._tape_at(index, matrix)
+        return self.at[1]
 
-    def computed(self, args: Any, parts: Sequence[DimArray], along: Sequence[DimArray]) -> list[DimArray]:  # type: ignore[override]
-        """The same, given all entries and arguments."""
-        p = self.problem
+    def tape(self, parts: Sequence[DimArray], args: Any) -> Tape:
+        """The gradient, recorded."""
+        return self.problem.curvature(parts, args)
 
-        def gradients(moving: Sequence[DimArray]) -> Sequence[DimArray]:
-            tape = p.slope_of(parts, args, None, moving)
-            return tape.pull([ones_like_output(tape.outs[0])])
-
-        return record(gradients, p.moving(parts)).push(p.moving(along))
+    def read(self, tape: Tape, *along: Sequence[DimArray]) -> list[DimArray]:
+        """The derivatives of the gradient along one vector."""
+        return tape.push(self.problem.moving(*along))
 
     def _learn(self, found: Matrix, index: Index, matrices: Sequence[Matrix]) -> None:
         super()._learn(found, index, matrices)

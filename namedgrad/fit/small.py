@@ -67,6 +67,12 @@ def dot(x: Array, y: Array) -> Array:
     return np.einsum("ic,ic->c", x, y) if type(x) is np.ndarray else (x * y).sum(axis=0)
 
 
+def lengths(normal: Array) -> Array:
+    """Lengths of the columns of the Jacobian, given its normal matrix; 1 for a column of zeros."""
+    squares = diagonal(normal)
+    return np.sqrt(np.where(squares > 0, squares, 1.0))
+
+
 def diagonal(a: Array) -> Array:
     """The diagonal, as a view: (row, ..., cell)."""
     if type(a) is np.ndarray:

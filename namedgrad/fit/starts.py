@@ -32,6 +32,7 @@ import xarray as xr
 from namedgrad.array import DimArray
 from namedgrad.axes import Name
 from namedgrad.fit import small
+from namedgrad.fit.batch import Flags
 from namedgrad.fit.canonical import canonical
 from namedgrad.fit.cells import Index
 from namedgrad.fit.determined import inverses
@@ -39,6 +40,7 @@ from namedgrad.fit.judge import BY_BOTH, BY_SLOPES, BY_SPAN, ELEMENTS, FEWEST, S
 from namedgrad.fit.noise import ELSEWHERE, FEW, elsewhere, looks_like_noise, swings
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.small import Array
 from namedgrad.fit.status import Status
 from namedgrad.fit.surface import Surface
 from namedgrad.fit.symmetry import NEGATIVE, Flow, Symmetry, finite, latin, measure, natural_units, of_any_size
@@ -47,7 +49,6 @@ from namedgrad.positional import positional
 from namedgrad.transforms.grad import pushforward
 from namedgrad.transforms.tape import quiet
 
-Array = np.ndarray[Any, Any]
 DRAWS = 16  # of candidates, at most
 # With so many parameters that are not linear minima are told from each other later, and cells in which more than noise
 # is left are searched again, among other candidates: at least so many times as many as with fewer, and with waves.
@@ -84,9 +85,7 @@ def given_starts(params: Any) -> tuple[Any, list[Name]]:
     return ({n: 1.0 if v is None else v for n, v in params.items()} if missing else params), missing
 
 
-def find_starts(
-    problem: Residuals, missing: list[int], begin: Callable[[Callable[..., Any]], Residuals] | None
-) -> Array:
+def find_starts(problem: Residuals, missing: list[int], begin: Callable[[Callable[..., Any]], Residuals]) -> Array:
     """Start values (parameter, cell): those of the problem, with the rows ``missing`` replaced.
 
     ``begin`` makes the same problem of another residual function.
@@ -96,7 +95,7 @@ def find_starts(
         return problem.start
     with quiet():
         x, differs = _found(problem, missing)
-        if differs and begin is not None and (plain := _as_difference(problem, begin)) is not None:
+        if differs and (plain := _as_difference(problem, begin)) is not None:
             other, differs = _found(plain, missing)
             x = x if differs else _cheaper(problem, x, other)
         return canonical(problem, missing, x)
@@ -160,8 +159,8 @@ class Usual(NamedTuple):
 
     x: Array
     cost: Array
-    sound: Array
-    good: Array
+    sound: Flags
+    good: Flags
 
 
 class Frame(NamedTuple):

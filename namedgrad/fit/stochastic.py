@@ -30,19 +30,18 @@ class Scheduled(Descent):
     ----------
     rate : the learning rate, or a function of the number of the step; for None it falls from a part of the size of each
         parameter to 0
+    most : how many steps there may be
     shorter : what the rate is multiplied with in cells that have met a loss that is not finite
     """
 
-    rate: Any
+    rate: Rate
     most: int
     shorter: Array
 
     @classmethod
-    def enter(
-        cls, index: Index, start: Array, lower: Array, upper: Array, *, rate: Rate = None, most: int = 1, **own: Any
-    ) -> Self:
+    def enter(cls, index: Index, start: Array, lower: Array, upper: Array, **own: Any) -> Self:
         """Cells that start."""
-        return super().enter(index, start, lower, upper, rate=rate, most=most, shorter=np.ones(len(index)), **own)
+        return super().enter(index, start, lower, upper, shorter=np.ones(len(index)), **own)
 
     def learn(self, at: Slope) -> None:
         """Go to the trial unless the loss is not finite there."""

@@ -20,13 +20,14 @@ from namedgrad.fit.labels import followers
 from namedgrad.fit.labels import moved as with_labels
 from namedgrad.fit.parameters import Matrix, floating, has_integers
 from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.small import Array
 from namedgrad.linear import like
 from namedgrad.rules.structure import spread, stamp
 from namedgrad.transforms.leaves import Tree, flatten, unflatten
 from namedgrad.transforms.tape import Tape, quiet, record
 
-Array = np.ndarray[Any, Any]
 APART = 1e-6  # of residuals: what is no rounding
+ONE = np.zeros(1, int)  # the cell that a model is seen from
 FIRST = 16  # cells that tell whether residuals are differences
 ELSEWHERE = 0.5  # of coordinates, in the same order
 
@@ -44,7 +45,7 @@ class Slopes(NamedTuple):
 
 
 class Surface:
-    """The model of a problem, seen from one of its cells.
+    """The model of a problem, seen from its first cell.
 
     Attributes
     ----------
@@ -56,11 +57,11 @@ class Surface:
     labels : coordinates by the dims whose labels move with them
     """
 
-    def __init__(self, problem: Residuals, cell: int = 0) -> None:
-        self.problem, self.cell = problem, cell
+    def __init__(self, problem: Residuals) -> None:
+        self.problem = problem
         self.indices = set[int]()  # integers that the model wants as such, and so are no coordinates
         self.indices = self._indices()
-        parts = self._coordinates(self._arguments(np.array([cell])))[0].parts
+        parts = self._coordinates(problem.arguments(ONE))[0].parts
         self.given: list[Array] = [np.asarray(self._visible(x)) for x in parts]
         self.units = [1.0] * len(parts)
         self.shared = not any(CELL in x.names for x in parts)
@@ -78,9 +79,6 @@ class Surface:
         full = make(x.raw, x.names, NONE)
         return full.to_numpy().reshape(tuple(s for n, s in zip(x.names, x.full_shape, strict=True) if n is not CELL))
 
-    def _arguments(self, index: Index) -> Any:
-        return self.problem.arguments(index)
-
     def _coordinates(self, args: Any) -> tuple[Tree, Any]:
         """All arguments but the observations; and the observations. They are floating-point where they are numbers."""
         leaves, how = flatten(args["data"])
@@ -90,7 +88,7 @@ class Surface:
 
     def _indices(self) -> set[int]:
         """The arguments with which the model fails where they are floating-point."""
-        args, found = self._arguments(np.array([self.cell])), set[int]()
+        args, found = self.problem.arguments(ONE), set[int]()
         every = self._integers(flatten(args["data"])[0])
         for i in every:
             self.indices = every - {i}
@@ -98,7 +96,7 @@ class Surface:
                 with quiet():
                     tree, last = self._coordinates(args)
                     self.problem.call(
-                        self.problem.parameters.parts(self.problem.start[:, [self.cell]], self.problem.backend),
+                        self.problem.parameters.parts(self.problem.start[:, ONE], self.problem.backend),
                         {"data": (*tree.rebuild(tree.parts), last)},
                     )
             except Exception:  # noqa: BLE001 - whatever the user's function raises
@@ -111,7 +109,7 @@ class Surface:
 
     def each(self, index: Index) -> list[Array]:
         """The coordinates of some cells (cell, ...), as they differ."""
-        parts = self._coordinates(self._arguments(index))[0].parts
+        parts = self._coordinates(self.problem.arguments(index))[0].parts
         tables = [self.problem.table(x, len(index), "coordinate").to_numpy() for x in parts]
         return [x.reshape(len(index), -1) / unit for x, unit in zip(tables, self.units, strict=True)]
 
@@ -122,10 +120,10 @@ class Surface:
     @functools.cached_property
     def movable(self) -> bool:
         """Whether the model can be seen at other coordinates; a model that makes labels of them moves those, too."""
-        for labels in ({}, followers(self._arguments(np.array([self.cell]))["data"], self.given)):
+        for labels in ({}, followers(self.problem.arguments(ONE)["data"], self.given)):
             self.labels = labels
             with contextlib.suppress(Exception):  # whatever the user's function raises
-                points, x = self.problem.start[:, [self.cell]], [v * ELSEWHERE for v in self.x]
+                points, x = self.problem.start[:, ONE], [v * ELSEWHERE for v in self.x]
                 if self.values(points, x).size == self.problem.per_cell:
                     return True
         return False
@@ -147,7 +145,7 @@ class Surface:
         self.nothing = float(seen[1] > seen[0])
         some = np.repeat(typical[None, :, None], 2, axis=0)
         some[:, free] *= np.random.default_rng(0).uniform(0.5, 2.0, (2, len(free), 1))
-        alone = len(Tree(self._coordinates(self._arguments(np.array([self.cell])))[1]).parts) == 1
+        alone = len(Tree(self._coordinates(self.problem.arguments(ONE))[1]).parts) == 1
         self.differs = alone and not self.is_difference(some[0], some[1], self.problem.everywhere[:FIRST])
 
     def slopes(self, points: Matrix, x: Sequence[Array] | None = None, *, along: bool = True) -> Slopes:
@@ -167,7 +165,7 @@ class Surface:
         self, points: Matrix, x: Sequence[Array] | None, *, along: bool, observed: Array | None = None
     ) -> Tape:
         problem, count = self.problem, points.shape[1]
-        args = self._arguments(np.full(count, self.cell))
+        args = problem.arguments(np.zeros(count, int))
         tree, last = self._coordinates(args)
         seen = Tree(last)
         if observed is None:
@@ -220,7 +218,7 @@ class Surface:
 
     def _pair(self, points: Matrix, index: Index) -> tuple[Array, Array]:
         """Residuals (cell, observation) without observations and with them."""
-        problem, args = self.problem, self._arguments(index)
+        problem, args = self.problem, self.problem.arguments(index)
         given, last = args["data"][:-1], self._coordinates(args)[1]
         tree = Tree(last)
         none = tree.rebuild([_filled_with(self.nothing, y) for y in tree.parts])

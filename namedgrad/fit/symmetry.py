@@ -11,14 +11,15 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 
+from namedgrad.fit.batch import Flags
+from namedgrad.fit.small import Array
 from namedgrad.fit.surface import Slopes, Surface
 
-Array = np.ndarray[Any, Any]
 SAMPLES, POINTS = 96, 64  # parameters, and observations, that a symmetry is measured at
 CLOSED = 1e-6  # what may be left of a derivative that is a combination of others, relative to it
 ROUNDING, DISTINCT = 1e-14, 1e-6  # of derivatives, and of the velocities that follow from them
@@ -207,13 +208,13 @@ def measure(surface: Surface, free: list[int], start: Array) -> Symmetry:
     return Symmetry([], list(free), [None] * len(surface.x), [None] * len(surface.x), None, left=True)
 
 
-def _is_usable(at: Slopes) -> Array:
+def _is_usable(at: Slopes) -> Flags:
     """The points where the model and all derivatives are finite, at some observation."""
     usable = np.isfinite(at.value) & np.isfinite(at.params).all(axis=0)
     return np.asarray(usable.any(axis=1))
 
 
-def _moves(at: Slopes) -> Array:
+def _moves(at: Slopes) -> Flags:
     """Whether a parameter makes a difference to the model (parameter, point)."""
     finite = np.isfinite(at.value) & np.isfinite(at.params).all(axis=0)
     return np.asarray((np.where(finite, at.params, 0.0) != 0).any(axis=2))

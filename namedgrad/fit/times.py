@@ -103,7 +103,7 @@ def origins(data: tuple[Any, ...], others: Any, over: Any) -> Origins:
 def _origins(tree: Any, over: Any) -> Origins:
     known: Origins = {}
     leaves = _nodes(tree)
-    for found in (_dates, functools.partial(_labels, over=_names(over))):
+    for found in (_dates, functools.partial(_labels, over=as_names(over))):
         firsts: Origins = {}
         for v in (v for x in leaves for v in found(x).values() if v.size and v.dtype.kind != "m"):
             first = _first(v)
@@ -112,7 +112,8 @@ def _origins(tree: Any, over: Any) -> Origins:
     return known
 
 
-def _names(over: Any) -> tuple[Any, ...]:
+def as_names(over: Any) -> tuple[Any, ...]:
+    """The dims of cells: several, one or none."""
     return () if over is None else tuple(over) if isinstance(over, (tuple, list)) else (over,)
 
 
@@ -239,7 +240,7 @@ def with_dates(
         failed: Exception = error
     since = origins(data, others, over) if since is None else since
     try:
-        for dims in (None, _names(over)):
+        for dims in (None, as_names(over)):
             read_others = functools.partial(_read, since=since, over=dims, dates=_none)
             numbers = [_numbers(x, since, dims) for x in data]
             attrs = {key: value for _, several in numbers for key, value in several.items()}
@@ -275,7 +276,7 @@ def _require_one_kind(args: Any, dims: Sequence[Any] | None, failed: Exception) 
 
 
 def _require_no_dates_of_cells(data: Any, over: Any, failed: Exception) -> None:
-    of_cells = {repr(n) for x in _nodes(data) for n in _labels(x, ()).keys() - _labels(x, _names(over)).keys()}
+    of_cells = {repr(n) for x in _nodes(data) for n in _labels(x, ()).keys() - _labels(x, as_names(over)).keys()}
     if _is_about_dates(failed) and of_cells:
         raise TypeError(
             f"{failed}; dates of cells stay dates, {', '.join(sorted(of_cells))}: pass them as an argument of "

@@ -39,7 +39,7 @@ def descend(
     return solve(
         lambda trial, index: problem.evaluate(trial, at[index]), enter, trials, len(at),
         keep=("x", "cost", "normal", "iterations"), size=shares(trials, problem.most, workers), tol=tol,
-        max_iterations=max_iterations, report=lambda _: None, workers=workers,
+        max_iterations=max_iterations, workers=workers,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from namedgrad.fit.symmetry import Exponents, exponents
 from namedgrad.transforms.tape import quiet
 
 
-def parameter_units(problem: Residuals, observed: str | None, coordinates: Sequence[str | None]) -> dict[Name, str]:
+def parameter_units(problem: Residuals, observed: str, coordinates: Sequence[str | None]) -> dict[Name, str]:
     """The units of the parameters whose units follow from those of observations and coordinates.
 
     They do where the model holds in any units: a rate in ``a * exp(-b * t)`` is one per unit of ``t``; nothing is known
@@ -24,7 +24,7 @@ def parameter_units(problem: Residuals, observed: str | None, coordinates: Seque
     problem : Residuals
         A fit of at least one cell, one number per parameter.
     observed, coordinates : str
-        Units; of dates as in ``"days since 2000-01-01"``; None if unknown.
+        Units; of dates as in ``"days since 2000-01-01"``; None for coordinates of which they are unknown.
     """
     try:
         with quiet():
@@ -39,7 +39,7 @@ def parameter_units(problem: Residuals, observed: str | None, coordinates: Seque
     return out
 
 
-def _units(found: Exponents, k: int, observed: str | None, coordinates: Sequence[str | None]) -> str | None:
+def _units(found: Exponents, k: int, observed: str, coordinates: Sequence[str | None]) -> str | None:
     factors = []
     for units, power, place in zip((observed, *coordinates), found.powers[:, k], found.places[:, k], strict=True):
         if np.isnan(power) or (power and units is None) or power != round(power):

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from namedgrad.array import DimArray, constant
-from namedgrad.random.drawing import Draws, check_positive, distribution, operands, refuse_missing
+from namedgrad.backends import may_look
+from namedgrad.random.drawing import Draws, check_positive, distribution, operands
 from namedgrad.random.drawing import scalar as c
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.structure import cast, multiply, subtract
@@ -46,7 +49,8 @@ def bernoulli(p: Any, *, sizes: Sizes = None, rng: Any = None) -> DimArray:
     (p,) = _values(p)
     draws = Draws("bernoulli", (p,), sizes, rng)
     check_positive("bernoulli", p=p, one_minus_p=subtract(c(1.0), p))
-    refuse_missing("bernoulli", p=p)
+    if may_look(p.raw) and np.isnan(p.raw).any():  # a draw that is a whole number cannot be NaN
+        raise ValueError("random.bernoulli: p is NaN")
     return draws.finish(cast(e.less(draws("random"), p), int))
 
 

@@ -190,14 +190,6 @@ def check_positive(what: str, *, zero: bool = True, **parameters: DimArray) -> N
             raise ValueError(f"random.{what}: {name} must not be {'negative' if zero else 'negative or zero'}")
 
 
-def refuse_missing(what: str, **parameters: DimArray) -> None:
-    """Refuse NaN where values may be looked at: a draw that is a whole number cannot be NaN."""
-    for name, p in parameters.items():
-        raw = innermost(p).raw
-        if backends.may_look(raw) and bool(np.any(np.isnan(raw))):
-            raise ValueError(f"random.{what}: {name} is NaN")
-
-
 def scalar(value: Any) -> DimArray:
     """A number as an operand."""
     return make(value, (), NONE)

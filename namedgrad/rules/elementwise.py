@@ -181,8 +181,8 @@ square_and_one_times = elementwise("square_and_one_times", None, None)
 quotient_tangent = elementwise("quotient_tangent", None, None, None, None)
 reciprocal = elementwise("reciprocal",     lambda y, x: _minus_square(y), domain="nonzero")
 square     = elementwise("square",         lambda y, x: twice(x), domain="real")
-power      = powering("power",             lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
-float_power = powering("float_power",      lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
+power      = powering("power",             lambda y, x, z: power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
+float_power = powering("float_power",      lambda y, x, z: power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 remainder  = elementwise("remainder",      1,                                     lambda y, x, z: negative(whole_quotient(x, z, y)), domain=("real", "nonzero"))
 fmod       = elementwise("fmod",           1,                                     lambda y, x, z: negative(rint(divide(subtract(x, y), z))), domain=("real", "nonzero"))
 log_of_base = elementwise("log_of_base",   lambda y, x, z: select(logical_or(structure.not_equal(x, c(0)), less(z, c(0))), reciprocal(x)), None)
@@ -329,7 +329,7 @@ def known_number(x: DimArray) -> Any:
     return x.raw if known else None
 
 
-def _power_base(x: DimArray, z: DimArray, y: DimArray | None = None) -> DimArray | Pair:
+def power_base(x: DimArray, z: DimArray, y: DimArray | None = None) -> DimArray | Pair:
     """d(x**z)/dx = z x**(z - 1), exactly 0 where z is 0; its own derivative in z is right there, too; y is x**z.
 
     Of negative powers in two parts, as :func:`_slope_in_divisor` has them; those of -0.0 that are not whole are those of 0.

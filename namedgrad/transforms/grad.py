@@ -176,20 +176,20 @@ def run_recorded(call: Call, *, has_aux: bool = False, borrow: bool = False) -> 
     return out, aux, tape
 
 
-def require_scalar(out: Output, tape: Tape, what: str) -> None:
+def require_scalar(out: Output, tape: Tape) -> None:
     """Raise unless the output is one real array without visible dims."""
     if len(tape.outs) != 1 or len(out.tree.leaves) != 1:
         leaves = [adapter.describe(leaf) for adapter, leaf in zip(out.tree.adapters, out.tree.leaves, strict=True)]
         raise TypeError(
-            f"{what} needs a single floating-point output, got {len(tape.outs)} in {', '.join(leaves) or 'nothing'}; "
+            f"grad needs a single floating-point output, got {len(tape.outs)} in {', '.join(leaves) or 'nothing'}; "
             "use has_aux=True for extras, or ng.pullback for several outputs"
         )
     (y,) = tape.outs
     if y.dtype.kind == "c":
-        raise TypeError(f"{what} of a complex output is not defined; take .real, .imag or abs, or use ng.pullback")
+        raise TypeError("grad of a complex output is not defined; take .real, .imag or abs, or use ng.pullback")
     if y.dims:
         raise AxisError(
-            f"{what} needs an output without dims, got {describe(y)}: reduce {y.dims} (for example .sum() or .mean()), "
+            f"grad needs an output without dims, got {describe(y)}: reduce {y.dims} (for example .sum() or .mean()), "
             f"or hide them with .vectorize(...) or over=... to get one gradient per slice"
         )
 
@@ -240,7 +240,7 @@ def value_and_grad(f: Callable[..., Any], wrt: Any = 0, *, over: Any = (), has_a
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, wrt, over, args, kwargs)
         out, aux, tape = run_recorded(call, has_aux=has_aux)
-        require_scalar(out, tape, "grad")
+        require_scalar(out, tape)
         gradient = call.results(tape.pull([ones_like_output(tape.outs[0])], last=True), out)
         value = restore_tree(None, out.value(tape.outs), call.over)
         aux = restore_tree(None, aux, call.over)

@@ -94,8 +94,8 @@ def jacobian(
         call = Call(f, wrt, over, args, kwargs)
         _refuse_complex(call)
         out, tape = run_for_passes(call)
-        rows = _blocks(tape, mode, suffix, chunk, progress=progress)
-        return _assemble(out, call, rows)
+        rows = block_rows(tape, mode, suffix, chunk, progress=progress)
+        return assembled(out, call, rows)
 
     return wrapped
 
@@ -210,9 +210,10 @@ def _refuse_complex(call: Call) -> None:
 # ------------------------------------------------------------------------------------------------ passes
 
 
-def _blocks(
+def block_rows(
     tape: Tape, mode: str, suffix: str, chunk: int | None, *, progress: bool = False
 ) -> list[list[Block]]:
+    """The derivatives of each output (first) in each input, whose dims have names with ``suffix``."""
     ins, outs = [_visible(x) for x in tape.ins], [_visible(o) for o in tape.out_like]
     if chunk is not None and chunk < 1:
         raise ValueError(f"chunk={chunk} is not a positive number of passes")
@@ -421,7 +422,7 @@ def _diagonal(tape: Tape, i: int, chunk: int, bar: Progress) -> DimArray:
 # ------------------------------------------------------------------------------------------------ results
 
 
-def _assemble(out: Output, call: Call, rows: list[list[Block]]) -> Any:
+def assembled(out: Output, call: Call, rows: list[list[Block]]) -> Any:
     """Blocks in the structure of the outputs, then of the inputs."""
     result, at = [], 0
     for adapter, leaf, n in zip(out.tree.adapters, out.tree.leaves, out.tree.counts, strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 from namedgrad.array import make
 from namedgrad.axes import NONE, AxisError
 from namedgrad.transforms.grad import Call, Output, read_like, tangent_parts
-from namedgrad.transforms.jacobian import _assemble, _blocks, run_for_passes
+from namedgrad.transforms.jacobian import assembled, block_rows, run_for_passes
 from namedgrad.transforms.tape import Tape
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Recorded:
         """The Jacobian; of complex inputs only if the map is linear over the complex numbers."""
         if any(x.dtype.kind == "c" for x in self.tape.ins):
             self._require_complex_linear()
-        blocks = _assemble(self.out, self.call, _blocks(self.tape, "auto", suffix, None))
+        blocks = assembled(self.out, self.call, block_rows(self.tape, "auto", suffix, None))
         single = len(self.call.trees) == 1 and len(self.out.tree.leaves) == 1
         return blocks[0] if single and isinstance(blocks, tuple) else blocks
 

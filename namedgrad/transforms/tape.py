@@ -290,7 +290,7 @@ def cast_to(t: DimArray, dtype: Any) -> DimArray:
     return cast(t, dtype)
 
 
-def check_cotangent(g: DimArray, out: Any, what: str = "cotangent") -> DimArray:
+def check_cotangent(g: DimArray, out: Any, what: str) -> DimArray:
     """A cotangent (or tangent) aligned with what it belongs to; visible extras and wrong sizes are refused."""
     if g.names == out.names and g.full_shape == out.full_shape:
         return g

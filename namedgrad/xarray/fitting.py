@@ -107,7 +107,7 @@ def least_squares(lhs: Any, rhs: Any, rcond: Any = None, *, skipna: bool = False
     return np.reshape(coefficients, (-1, *shape[1:])), np.reshape(residuals, shape[1:])
 
 
-def _complete(lhs: Any, y: Any, cut: Any = None) -> tuple[Any, Any]:
+def _complete(lhs: Any, y: Any, cut: Any) -> tuple[Any, Any]:
     order = lhs.shape[1]
     if np.linalg.matrix_rank(lhs, rtol=cut) < order or lhs.shape[0] < order:
         coefficients, residuals, *_ = np.linalg.lstsq(beside(lhs, y), y, rcond=cut)

@@ -19,24 +19,15 @@ import namedgrad as ng
 from namedgrad import backends
 from namedgrad.backends.dask import Size
 from tests.backends.table import LABELLED, WAYS, in_any_order, labelled_data, placed, results, tolerance
+from tests.support.lazy import halves, refuse
 from tests.support.samples import FULL, Case, chosen, table
 from tests.support.tolerances import EXACT, ROUNDING, SINGLE, assert_close
-
-
-def refuse(graph: Any, keys: Any, **options: Any) -> Any:
-    raise AssertionError("something was computed before .compute()")
 
 
 @pytest.fixture(autouse=True)
 def lazily() -> Iterator[None]:
     with dask.config.set(scheduler=refuse):
         yield
-
-
-def halves(data: Any) -> da.Array:
-    """A lazy array of two chunks along every axis."""
-    data = np.asarray(data)
-    return da.from_array(data, chunks=tuple(max(1, (n + 1) // 2) for n in data.shape))
 
 
 def lazy(data: Any, dims: Any, **more: Any) -> ng.DimArray:

@@ -7,12 +7,7 @@ from typing import Any
 import numpy as np
 
 import namedgrad as ng
-
-RNG = np.random.default_rng(0)
-
-
-def array(*shape: int, dims: str = "xyz", dtype: Any = float) -> ng.DimArray:
-    return ng.DimArray(RNG.normal(size=shape).astype(dtype), tuple(dims[: len(shape)]))
+from tests.support.arrays import normal
 
 
 class Counted:
@@ -45,4 +40,4 @@ def tanh_sum(x: ng.DimArray) -> ng.DimArray:
     return ng.tanh(x).sum()
 
 
-X = array(3, 4)
+X = normal(3, 4)

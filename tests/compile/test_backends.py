@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import dask
-import dask.array as da
 import numpy as np
 import pytest
 
@@ -14,6 +13,7 @@ import namedgrad as ng
 from tests.backends.table import Settled, in_any_order, placed
 from tests.compile.test_table import Counted, derivatives, with_seeds
 from tests.support.fake_cupy.counts import stats
+from tests.support.lazy import halves, refuse
 from tests.support.samples import FLOATING, FULL, Case, table
 from tests.support.tolerances import MATRIX, ROUNDING, assert_close
 
@@ -60,28 +60,20 @@ def test_a_replay_does_not_wait_for_the_device(cupy: Any) -> None:
 
 @pytest.fixture
 def lazily() -> Iterator[None]:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise AssertionError("something was computed before .compute()")
-
     with dask.config.set(scheduler=refuse):
         yield
-
-
-def chunked(data: Any) -> da.Array:
-    data = np.asarray(data)
-    return da.from_array(data, chunks=tuple(max(1, (n + 1) // 2) for n in data.shape))
 
 
 @table("compiled on lazy arrays", FLOATING)
 def test_on_lazy_arrays(case: Case, lazily: None) -> None:
     # As they are: tests/backends/test_dask.py has dask fuse what every operation makes. No buffer is there to be used again.
-    replayed(case, chunked, lambda got: list(dask.compute(*(x.data for x in got), scheduler=in_any_order, optimize_graph=FULL)), (0, 1))
+    replayed(case, halves, lambda got: list(dask.compute(*(x.data for x in got), scheduler=in_any_order, optimize_graph=FULL)), (0, 1))
 
 
 def test_backends_do_not_share_programs(cupy: Any) -> None:
     f = ng.compile(lambda x: ng.exp(x).sum("x"))
     host = np.arange(6.0).reshape(2, 3)
-    for place in (np.asarray, cupy.asarray, chunked):
+    for place in (np.asarray, cupy.asarray, halves):
         out = f(ng.DimArray(place(host), ("x", "y")))
         np.testing.assert_allclose(out.to_numpy(), np.exp(host).sum(0))
     assert f.cache_info() == (3, 3)

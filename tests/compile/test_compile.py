@@ -12,12 +12,13 @@ import xarray as xr
 
 import namedgrad as ng
 from namedgrad import backends
-from tests.compile.calls import Counted, X, array, same, tanh_sum
+from tests.compile.calls import Counted, X, same, tanh_sum
+from tests.support.arrays import normal
 
 # ------------------------------------------------------------------------------------------------ when f runs
 
 OTHERS: dict[str, Any] = {
-    "shape": array(3, 5),
+    "shape": normal(3, 5),
     "dims": X.rename(y="z"),
     "order": X.transpose(),
     "vectorized": X.vectorize("y"),
@@ -41,7 +42,7 @@ def test_structure_and_keywords() -> None:
         lambda p, *, scale=1.0, add=None: {"s": (p["a"] * scale, [p["b"]]), "n": None if add is None else add + 1}
     )
     f = ng.compile(counted)
-    a, b = array(3), array(2, dims="y")
+    a, b = normal(3), normal(2, dims="y")
     for call in (f, counted.f):
         same(call({"a": a, "b": b})["s"], (a, [b]))
         same(call({"a": a * 2, "b": b}, scale=3.0)["s"], (a * 6, [b]))
@@ -62,7 +63,7 @@ def test_dataclasses_and_tuples() -> None:
         return Parameters(p.w * x, p.b + 1.0)
 
     compiled = ng.compile(f)
-    x = array(3)
+    x = normal(3)
     for k in (1.0, 2.0):
         got, want = compiled(Parameters(x, k), x * k), f(Parameters(x, k), x * k)
         assert type(got) is Parameters
@@ -94,7 +95,7 @@ def test_numbers_are_inputs(numbers: tuple[Any, ...]) -> None:
     counted = Counted(f)
     compiled = ng.compile(counted)
     for dtype in ("float64", "float32"):
-        x = array(3, dtype=dtype)
+        x = normal(3, dtype=dtype)
         for s in (*numbers, numbers[0]):
             same(compiled(x, s), f(x, s), 1e-6)
     assert counted.runs == 2
@@ -106,7 +107,7 @@ def test_small_integers_are_told_from_literals() -> None:
 
     counted = Counted(f)
     compiled = ng.compile(counted)
-    x = array(3)
+    x = normal(3)
     for n, m in ((2, 2), (3, 2), (2, 5), (0, 1)):
         same(compiled(x, n, m), f(x, n, m))
     assert counted.runs == 1
@@ -142,7 +143,7 @@ def test_flags_and_names_are_no_inputs() -> None:
 def test_positions_are_inputs() -> None:
     f = Counted(lambda x, i: x.isel(x=i))
     compiled = ng.compile(f)
-    x = array(4, 3)
+    x = normal(4, 3)
     for i in (0, 2, -1):
         same(compiled(x, i), x.isel(x=i))
     along = ng.DimArray([0, 1, -4], ("p",))
@@ -176,7 +177,7 @@ STEER = {
 def test_what_would_steer_python_is_refused(what: str) -> None:
     f = ng.compile(STEER[what])
     with pytest.raises(ng.TraceError, match=r"ng\.compile") as error:
-        f(array(3))
+        f(normal(3))
     assert "use " in str(error.value)
     assert not backends.is_recording()
     assert backends.recording == 0
@@ -199,7 +200,7 @@ def test_what_is_fixed_may_be_looked_at() -> None:
         steps = ng.linspace("x", 0.0, 1.0, 3)
         return x * steps if steps.sum() > 1 else x
 
-    same(ng.compile(f)(array(3)).sum() * 0, array(3).sum() * 0)
+    same(ng.compile(f)(normal(3)).sum() * 0, normal(3).sum() * 0)
 
 
 def test_print_and_shapes_are_allowed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,7 +245,7 @@ def test_errors_of_a_replay_are_those_of_the_function() -> None:
 
 def test_inside_a_transform_f_itself_runs() -> None:
     f = ng.compile(lambda x, w: (w * ng.exp(x)).sum())
-    x, w = array(3), array(3)
+    x, w = normal(3), normal(3)
     same(f(x, w), f.__wrapped__(x, w))
     for wrt in (0, 1, (0, 1)):
         same(ng.grad(f, wrt)(x, w), ng.grad(f.__wrapped__, wrt)(x, w))
@@ -253,7 +254,7 @@ def test_inside_a_transform_f_itself_runs() -> None:
 
 
 def test_a_compiled_function_that_captures_a_traced_array() -> None:
-    x = array(3)
+    x = normal(3)
 
     def loss(w: ng.DimArray) -> ng.DimArray:
         return ng.compile(lambda x: (w * x).sum())(x)
@@ -276,7 +277,7 @@ def test_compile_inside_compile() -> None:
     inner = Counted(lambda x: ng.sin(x) * x)
     outer = ng.compile(lambda x: ng.compile(inner)(x) + ng.grad(lambda x: ng.compile(inner)(x).sum())(x))
     for _ in range(3):
-        x = array(3)
+        x = normal(3)
         same(outer(x), 2 * ng.sin(x) * x * 0.5 + ng.sin(x) + ng.cos(x) * x)
     assert inner.runs == 2
 
@@ -311,7 +312,7 @@ DERIVATIVES = {
 
 @pytest.mark.parametrize("what", DERIVATIVES)
 def test_derivatives(what: str) -> None:
-    w = array(3)
+    w = normal(3)
 
     def loss(x: ng.DimArray) -> ng.DimArray:
         return (ng.tanh(x * x) * ng.exp(-x)).mean() + ng.dot(x, x) + ng.logsumexp(x)
@@ -344,7 +345,7 @@ def test_custom_rules() -> None:
     for f in (pulled, pushed):
         gradient = ng.compile(ng.grad(lambda x, f=f: f(x).sum()))
         for _ in range(2):
-            x = array(4)
+            x = normal(4)
             same(gradient(x), ng.cos(x) * 3)
 
 
@@ -354,14 +355,14 @@ def test_scan() -> None:
 
     compiled = ng.compile(f)
     for _ in range(2):
-        x = array(5)
+        x = normal(5)
         same(compiled(x), f(x))
 
 
 def test_functions_without_derivative_and_several_outputs() -> None:
     f = ng.compile(lambda x: (x > 0, x.argmax("x"), x.count(), x.max("y"), "text", 3))
     for _ in range(2):
-        x = array(3, 4)
+        x = normal(3, 4)
         got = f(x)
         assert got[4:] == ("text", 3)
         same(got[:4], (x > 0, x.argmax("x"), x.count(), x.max("y")))

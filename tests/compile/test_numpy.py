@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
+from tests.compile.calls import Counted
 from tests.positional.cases import CASES, Case
 from tests.support.tolerances import assert_close
 
@@ -25,13 +26,7 @@ def points(case: Case) -> list[tuple[Any, ...]]:
 
 
 def replayed(f: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> None:
-    runs = 0
-
-    def counted(*args: Any) -> Any:
-        nonlocal runs
-        runs += 1
-        return f(*args)
-
+    counted = Counted(f)
     compiled = ng.compile(counted)
     for args in (*arguments, arguments[0]):
         given = [np.array(a, order="C") for a in args]  # of those that lie otherwise there is a program, too
@@ -43,7 +38,7 @@ def replayed(f: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> None:
             assert_close(x, y, 1e-11)
         for a, b in zip(given, args, strict=True):
             assert np.array_equal(a, b, equal_nan=True), "the user's array was changed"
-    assert runs == 1
+    assert counted.runs == 1
 
 
 @table

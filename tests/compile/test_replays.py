@@ -13,7 +13,8 @@ import namedgrad as ng
 from namedgrad import backends
 from namedgrad.compile.optimise import _Simplify
 from namedgrad.compile.rewrite import Constant
-from tests.compile.calls import Counted, X, array, same, tanh_sum
+from tests.compile.calls import Counted, X, same, tanh_sum
+from tests.support.arrays import normal
 from tests.support.memory import peak, taken
 
 # ------------------------------------------------------------------------------------------------ memory of results
@@ -24,7 +25,7 @@ def shares(a: ng.DimArray, b: ng.DimArray) -> bool:
 
 
 def test_results_share_nothing() -> None:
-    constant = array(3)
+    constant = normal(3)
 
     def f(x: ng.DimArray) -> Any:
         y = x * 2
@@ -42,7 +43,7 @@ def test_results_share_nothing() -> None:
         )
 
     compiled = ng.compile(f)
-    x = array(3, 4)
+    x = normal(3, 4)
     first, second = compiled(x), compiled(x)
     same(first, f(x))
     every = [x, constant, *first, *second]
@@ -55,7 +56,7 @@ def test_results_share_nothing() -> None:
 
 
 def test_inputs_are_not_written_to() -> None:
-    x, w = array(50), array(50)
+    x, w = normal(50), normal(50)
     before = x.to_numpy(), w.to_numpy()
     f = ng.compile(ng.value_and_grad(lambda x: (ng.exp(x * w) + x - w).sum()))
     f(x)
@@ -76,7 +77,7 @@ def test_buffers_are_freed_or_written_over() -> None:
             x = ng.sin(x * 1.1 + 0.2)
         return x
 
-    x = array(200_000)
+    x = normal(200_000)
     assert replay(ng.compile(chain), x) < 1.5 * x.data.nbytes
 
 
@@ -89,7 +90,7 @@ def test_a_checkpoint_still_saves_memory() -> None:
     def through(step: Any) -> Any:
         return ng.compile(ng.grad(lambda x: step(step(step(step(x)))).sum()))
 
-    x = array(100_000)
+    x = normal(100_000)
     plain, saved = through(segment), through(ng.checkpoint(segment))
     same(saved(x), plain(x))
     assert replay(saved, x) < 0.6 * replay(plain, x)
@@ -98,7 +99,7 @@ def test_a_checkpoint_still_saves_memory() -> None:
 def test_a_program_keeps_no_data() -> None:
     def first_call() -> Any:
         f = ng.compile(ng.value_and_grad(lambda x: (ng.exp(x) * x).sum()))
-        f(array(200_000))
+        f(normal(200_000))
         gc.collect()
         return f
 
@@ -115,7 +116,7 @@ def test_dead_code_is_left_out_and_constants_are_folded() -> None:
         return x * table
 
     compiled = ng.compile(f)
-    x = array(2, dims="k")
+    x = normal(2, dims="k")
     same(compiled(x), f(x))
     assert "exp" not in compiled.source
     assert "cos" not in compiled.source
@@ -280,7 +281,7 @@ def test_the_first_call_from_many_threads() -> None:
     for _ in range(5):
         counted = Counted(lambda x: (ng.sin(x) * x).sum())
         f = ng.compile(ng.value_and_grad(counted))
-        xs = [array(20) for _ in range(8)]
+        xs = [normal(20) for _ in range(8)]
         for got, x in zip(in_threads(8, lambda i, f=f, xs=xs: f(xs[i])), xs, strict=True):
             same(got, ng.value_and_grad(counted.f)(x))
         assert counted.runs == 1
@@ -290,7 +291,7 @@ def test_the_first_call_from_many_threads() -> None:
 def test_recording_and_eager_code_in_other_threads() -> None:
     def work(i: int) -> Any:
         for k in range(20):
-            x = array(3 + k % 5, dims="x")
+            x = normal(3 + k % 5, dims="x")
             same(ng.grad(lambda x: (x * x * x).sum())(x), 3 * x * x)
             same(ng.compile(lambda x: ng.exp(x) + i)(x), ng.exp(x) + i)
             if k % 4 == 0:
@@ -303,7 +304,7 @@ def test_recording_and_eager_code_in_other_threads() -> None:
 
 def test_replays_in_threads_do_not_share_buffers() -> None:
     f = ng.compile(ng.value_and_grad(lambda x: (ng.exp(ng.sin(x) * 2) * x).sum()))
-    xs = [array(2000) for _ in range(8)]
+    xs = [normal(2000) for _ in range(8)]
     f(xs[0])
     want = [ng.value_and_grad(lambda x: (ng.exp(ng.sin(x) * 2) * x).sum())(x) for x in xs]
     got = in_threads(8, lambda i: [f(xs[i]) for _ in range(30)])

@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
+from tests.compile.calls import Counted
 from tests.xarray.programs import PROGRAMS, Program, field, with_gaps
 
 # What this does depends on values, so that it cannot be recorded.
@@ -20,13 +21,7 @@ EACH = pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name not in 
 
 
 def replayed(f: Callable[..., Any], *points: Any, names: bool = True) -> None:
-    runs = 0
-
-    def counted(x: Any) -> Any:
-        nonlocal runs
-        runs += 1
-        return f(x)
-
+    counted = Counted(f)
     compiled = ng.compile(counted)
     for x in (*points, points[0]):
         got, want = compiled(x), f(x)
@@ -36,7 +31,7 @@ def replayed(f: Callable[..., Any], *points: Any, names: bool = True) -> None:
             assert a.attrs == b.attrs
             described = [(o if names else o.rename(None)).to_dict(data=False) for o in (a, b)]
             assert described[0] == described[1]
-    assert runs == 1
+    assert counted.runs == 1
 
 
 def cubes(out: Any) -> Any:

@@ -8,7 +8,7 @@ import xarray as xr
 
 import namedgrad as ng
 from namedgrad.fit import residuals
-from tests.fit.problems import START, labelled, named, observations, stacked
+from tests.fit.problems import START, labelled, model, named, observations, stacked
 from tests.support import fake_cupy
 from tests.support.fake_cupy.counts import stats
 
@@ -114,7 +114,6 @@ def test_curvefit(cupy, options):
 def test_a_model_of_a_coordinate(cupy, at):
     da = labelled(observations())
     there = da.copy(data=cupy.asarray(da.values))
-    model = lambda p, t: p["size"] * np.exp(-p["rate"] * t) + p["offset"]
     coord = "time" if at == "time" else xr.DataArray(cupy.asarray(da.time.values), dims="time")
     want = da.grad.fit(model, "time", START, over=OVER)
     got = there.grad.fit(model, coord, START, over=OVER)

@@ -9,15 +9,11 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
-from tests.fit.problems import START, labelled, named, observations, residual
+from tests.fit.problems import START, labelled, model, named, observations, residual
+from tests.support.lazy import refuse
 
 OVER = ("lat", "lon")
 CHUNKS = {"time": 10, "lat": 2, "lon": 3}
-
-
-def refuse(dsk, keys, **kwargs):
-    """A scheduler that must not be asked."""
-    raise AssertionError("computed too early")
 
 
 def same(lazy, eager, names):
@@ -132,7 +128,6 @@ def test_what_a_lazy_fit_is_tried_on_does_not_show():
 
 def test_a_lazy_fit_of_a_model_reads_what_it_predicts_for():
     y = labelled(observations()).assign_coords(time=np.datetime64("2000-01-01") + np.arange(30))
-    model = lambda p, t: p["size"] * np.exp(-p["rate"] * t) + p["offset"]
     options = {"coords": "time", "params": START, "over": OVER, "time_units": "days"}
     want, fit = y.grad.fit(model, **options), y.chunk(CHUNKS).grad.fit(model, **options)
     for dates in (["2000-01-03", "2001-01-01"], y.time[:3]):
@@ -144,7 +139,6 @@ def test_a_lazy_fit_of_a_model_reads_what_it_predicts_for():
 
 def test_what_follows_from_lazy_parameters():
     y = labelled(observations())
-    model = lambda p, t: p["size"] * np.exp(-p["rate"] * t) + p["offset"]
     options = {"coords": "time", "params": START, "over": OVER, "sigma": 0.05}
     want = y.grad.fit(model, **options)
     half, mean = (lambda p: np.log(2) / p["rate"]), (lambda p: p["rate"].mean())
@@ -267,7 +261,6 @@ def test_coordinates_of_cells_are_those_of_the_fit_in_memory():
     y = labelled(observations()).assign_attrs(units="K")
     y = y.assign_coords(area=(OVER, np.arange(12.0).reshape(3, 4)))
     start = START | {"rate": xr.ones_like(y.lat)}
-    model = lambda p, t: p["size"] * np.exp(-p["rate"] * t) + p["offset"]
     want = y.grad.fit(model, "time", start, over=OVER)
     with dask.config.set(scheduler=refuse):
         fit = y.chunk(CHUNKS).grad.fit(model, "time", start, over=OVER)

@@ -3,10 +3,10 @@
 import numpy as np
 import scipy.special
 
-from tests.support.domains import _spaced, domain
+from tests.support.domains import domain, spaced
 from tests.support.grid import entry, point, points, sample, ufunc
 
-domain("wide")(lambda rng, shape: _spaced(rng, shape, -7, 7))
+domain("wide")(lambda rng, shape: spaced(rng, shape, -7, 7))
 domain("quarters")(lambda rng, shape: 0.25 * rng.integers(1, 6, shape))  # where no other domain has values
 domain("minus_quarters")(lambda rng, shape: -0.25 * rng.integers(1, 6, shape))
 

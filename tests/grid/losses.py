@@ -9,10 +9,10 @@ import scipy.special
 import xarray as xr
 
 import namedgrad as ng
-from tests.support.domains import _spaced, domain
+from tests.support.domains import domain, spaced
 from tests.support.grid import entry, point, sample
 
-domain("share")(lambda rng, shape: _spaced(rng, shape, 0.1, 0.9))
+domain("share")(lambda rng, shape: spaced(rng, shape, 0.1, 0.9))
 domain("bit")(lambda rng, shape: rng.integers(0, 2, shape))
 domain("sign")(lambda rng, shape: 2 * rng.integers(0, 2, shape) - 1)
 domain("counts")(lambda rng, shape: rng.integers(0, 7, shape))

@@ -3,13 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from tests.support.grid import entry, point, sample
+from tests.support.grid import by_method, entry, point, sample
 
 NAN = np.nan
-
-
-def by_method(name):
-    return lambda x, *more, **kw: getattr(x, name)(*more, **kw)
 
 
 def flip(x, dim=None):

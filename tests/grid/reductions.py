@@ -5,7 +5,7 @@ import scipy.special
 import xarray as xr
 
 from tests.support.domains import DOMAINS, domain
-from tests.support.grid import entry, point, sample
+from tests.support.grid import by_method, entry, point, sample
 
 NAN, INF = np.nan, np.inf
 
@@ -64,10 +64,6 @@ POINTS = {
     "all": [point([False, True], value=False), point([1.0, 2.0], value=True), point(np.zeros((2, 0)), dim="q", value=[True, True])],
     "count": [point(ONE_GONE, dim="q", value=[1, 2]), point([NAN], value=0), point([INF, 0.0], value=2)],
 }  # fmt: skip
-
-
-def by_method(name):
-    return lambda x, *more, **kw: getattr(x, name)(*more, **kw)
 
 
 def kept(y, x, dim, keepdims):

@@ -5,13 +5,9 @@ import pandas as pd
 import scipy.integrate
 import xarray as xr
 
-from tests.support.grid import along, entry, point, sample
+from tests.support.grid import along, by_method, entry, point, sample
 
 NAN, INF = np.nan, np.inf
-
-
-def by_method(name):
-    return lambda x, *more, **kw: getattr(x, name)(*more, **kw)
 
 
 entry(

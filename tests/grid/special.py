@@ -9,7 +9,7 @@ import xarray as xr
 
 from namedgrad.primitive import OPERATIONS
 from tests.grid import special_distributions, special_elementary, special_integrals, special_orders
-from tests.support.domains import Rng, _spaced, domain
+from tests.support.domains import Rng, domain, spaced
 from tests.support.grid import entry, point, points, sample, ufunc
 
 NAN, INF, PI = math.nan, math.inf, math.pi
@@ -19,17 +19,17 @@ ROOT_PI = math.sqrt(PI)
 
 @domain("fraction")
 def _share(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
-    return _spaced(rng, shape, 0.1, 0.9)
+    return spaced(rng, shape, 0.1, 0.9)
 
 
 @domain("negative")
 def _negative(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
-    return _spaced(rng, shape, -3, -0.3)
+    return spaced(rng, shape, -3, -0.3)
 
 
 @domain("above_three")
 def _above_three(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
-    return _spaced(rng, shape, 3.1, 5)
+    return spaced(rng, shape, 3.1, 5)
 
 
 @domain("order")
@@ -94,7 +94,7 @@ SAMPLES = {
 
 @domain("complex_unit")
 def _complex_unit(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
-    return _spaced(rng, shape, -0.6, 0.6) + 1j * _spaced(rng, shape, -0.6, 0.6)
+    return spaced(rng, shape, -0.6, 0.6) + 1j * spaced(rng, shape, -0.6, 0.6)
 
 
 E1, DP = 0.21938393439552027, -0.4317297106348987  # E1(1); dP/da at (1, 1), by mpmath as those below

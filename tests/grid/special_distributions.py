@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from tests.support.domains import Rng, _spaced, domain
+from tests.support.domains import Rng, domain, spaced
 
 INF, E, PI = math.inf, math.e, math.pi
 L2, L4, ROOT, BELL = math.log(2), math.log(4), math.sqrt(2 * PI), math.sqrt(2 * PI) * math.exp(0.5)
@@ -22,7 +22,7 @@ def _trials(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
 
 @domain("tail")
 def _tail(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
-    return _spaced(rng, shape, 0.05, 0.3)
+    return spaced(rng, shape, 0.05, 0.3)
 
 
 ONE: dict[str, dict[Any, tuple[Any, Any]]] = {

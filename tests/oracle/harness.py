@@ -121,12 +121,7 @@ class Ours:
 
     def tangents(self, leaves: Sequence[Any], at: Sequence[int], directions: Sequence[Any]) -> list[Any]:
         """Forward mode: the tangents of some outputs."""
-
-        def chosen(*xs: Any) -> Any:
-            ys = self.sample.call(self.f, xs, host)
-            return tuple(ys[i] for i in at)
-
-        return [_data(t) for t in ng.pushforward(chosen, tuple(leaves), tuple(directions))[1]]
+        return [_data(t) for t in ng.pushforward(self._chosen(at), tuple(leaves), tuple(directions))[1]]
 
     def second(self, leaves: Sequence[Any], cotangents: dict[int, Any], directions: Sequence[Any]) -> list[Any]:
         _, pull = ng.pullback(lambda *xs: tuple(self._gradients(xs, cotangents)), *leaves)
@@ -134,15 +129,18 @@ class Ours:
         return [_data(g) for g in (out if len(leaves) > 1 else (out,))]
 
     def _gradients(self, leaves: Sequence[Any], cotangents: dict[int, Any]) -> list[Any]:
-        at = list(cotangents)
+        _, pull = ng.pullback(self._chosen([*cotangents]), *leaves)
+        out = pull(tuple(cotangents.values()))
+        return list(out) if len(leaves) > 1 else [out]
+
+    def _chosen(self, at: Sequence[int]) -> Callable[..., Any]:
+        """The function with some of its outputs alone."""
 
         def chosen(*xs: Any) -> Any:
             ys = self.sample.call(self.f, xs, host)
             return tuple(ys[i] for i in at)
 
-        _, pull = ng.pullback(chosen, *leaves)
-        out = pull(tuple(cotangents[i] for i in at))
-        return list(out) if len(leaves) > 1 else [out]
+        return chosen
 
 
 def _data(x: Any) -> Any:

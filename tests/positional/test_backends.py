@@ -16,6 +16,7 @@ from tests.backends.table import in_any_order
 from tests.positional.cases import CASES, Case
 from tests.positional.test_functions import close, outputs, random_like
 from tests.support import fake_cupy
+from tests.support.lazy import refuse
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 table = pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
@@ -63,10 +64,6 @@ def test_on_the_stand_in_for_cupy(case: Case, monkeypatch: pytest.MonkeyPatch) -
             check(case, fake_cupy.asarray, fetch, fake_cupy.ndarray)
     else:
         check(case, fake_cupy.asarray, fetch, fake_cupy.ndarray)
-
-
-def refuse(*args: Any, **kwargs: Any) -> Any:
-    raise AssertionError("computed before it was asked to")
 
 
 @table

@@ -12,6 +12,17 @@ import namedgrad as ng
 
 Name = Hashable
 Rng = np.random.Generator
+RNG = np.random.default_rng(0)
+
+
+def normal(*shape: int, dims: str = "xyz", dtype: Any = float) -> ng.DimArray:
+    """Random numbers."""
+    return ng.DimArray(RNG.normal(size=shape).astype(dtype), tuple(dims[: len(shape)]))
+
+
+def draw(rng: Rng, **sizes: int) -> ng.DimArray:
+    """Random numbers over named sizes."""
+    return ng.DimArray(rng.normal(size=tuple(sizes.values())), tuple(sizes))
 
 
 def all_names(a: ng.DimArray) -> tuple[Name, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 Rng = np.random.Generator
 Draw = Callable[[Rng, tuple[int, ...]], np.ndarray]
 
-def _spaced(rng: Rng, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:
+def spaced(rng: Rng, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:
     """Shuffled values that keep away from each other and from the kinks at multiples of a quarter."""
     n = int(np.prod(shape, dtype=int))
     grid = low + (high - low) * (np.arange(n) + rng.uniform(0.2, 0.8, n)) / max(n, 1)
@@ -21,13 +21,13 @@ def _spaced(rng: Rng, shape: tuple[int, ...], low: float, high: float) -> np.nda
 
 
 def _missing(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
-    x = _spaced(rng, shape, -2, 2)
+    x = spaced(rng, shape, -2, 2)
     gone = rng.permutation(np.arange(x.size) < max(1, x.size // 4)).reshape(shape)
     return np.where(gone, np.nan, x)
 
 
 def _complex(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
-    return _spaced(rng, shape, -2, 2) + 1j * _spaced(rng, shape, -2, 2)
+    return spaced(rng, shape, -2, 2) + 1j * spaced(rng, shape, -2, 2)
 
 
 def _square(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
@@ -45,15 +45,15 @@ def _hermitian(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _nonzero(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
-    return _spaced(rng, shape, 0.3, 2) * rng.choice([-1, 1], shape)
+    return spaced(rng, shape, 0.3, 2) * rng.choice([-1, 1], shape)
 
 
 DOMAINS: dict[str, Draw] = {
-    "real": lambda rng, shape: _spaced(rng, shape, -2, 2),
-    "positive": lambda rng, shape: _spaced(rng, shape, 0.3, 2),
+    "real": lambda rng, shape: spaced(rng, shape, -2, 2),
+    "positive": lambda rng, shape: spaced(rng, shape, 0.3, 2),
     "nonzero": _nonzero,
-    "unit": lambda rng, shape: _spaced(rng, shape, -0.9, 0.9),
-    "above_one": lambda rng, shape: _spaced(rng, shape, 1.2, 3),
+    "unit": lambda rng, shape: spaced(rng, shape, -0.9, 0.9),
+    "above_one": lambda rng, shape: spaced(rng, shape, 1.2, 3),
     "bool": lambda rng, shape: rng.permutation(np.arange(int(np.prod(shape, dtype=int))) % 2 == 0).reshape(shape),
     "missing": _missing,
     "complex": _complex,

@@ -89,6 +89,11 @@ def ufunc(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *xs, **kw: xr.apply_ufunc(f, *xs, kwargs=kw)
 
 
+def by_method(name: str) -> Callable[..., Any]:
+    """A method of DataArrays."""
+    return lambda x, *more, **kw: getattr(x, name)(*more, **kw)
+
+
 def along(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function of an array and an axis as one of a DataArray and a dim."""
     return lambda x, dim=None, **kw: x.copy(data=f(x.to_numpy(), axis=0 if dim is None else x.dims.index(dim), **kw))

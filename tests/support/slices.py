@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import namedgrad as ng
+from tests.support.arrays import cut, like
 from tests.support.functions import pull, push
 from tests.support.oracles import fd_gradients, fd_second, stacked
 from tests.support.samples import outputs
@@ -26,13 +27,6 @@ def drawn(rng: np.random.Generator, sizes: Mapping[str, int], *, low: float = 0.
     """Uniform values over named sizes."""
     data = rng.uniform(low, high, tuple(sizes.values()))
     return ng.DimArray(data, tuple(sizes))
-
-
-def weights(rng: np.random.Generator, out: ng.DimArray) -> ng.DimArray:
-    """A random cotangent or tangent of the shape of an array."""
-    data: Any = rng.normal(size=out.data.shape)
-    data = data + 1j * rng.normal(size=out.data.shape) if out.dtype.kind == "c" else data
-    return ng.DimArray(np.asarray(data, out.dtype), (*out.vectorized, *out.dims), vectorized=out.vectorized)
 
 
 def agrees(f: Callable[..., Any], *xs: ng.DimArray, key: Any = 0, tolerance: float = ROUNDING, first: float = FIRST, twice: bool = False) -> None:
@@ -53,7 +47,7 @@ def agrees(f: Callable[..., Any], *xs: ng.DimArray, key: Any = 0, tolerance: flo
         ys = outputs(f(*ops))
         return tuple(ys[k] for k in smooth)
 
-    cotangents, tangents = [weights(rng, found[k]) for k in smooth], [weights(rng, x) for x in xs]
+    cotangents, tangents = [like(found[k], rng) for k in smooth], [like(x, rng) for x in xs]
     for x, dx in zip(xs, pull(g, xs, cotangents), strict=True):
         assert dx.dims == x.dims
         assert set(dx.vectorized) == {*x.vectorized, *(n for y in found for n in y.vectorized)}
@@ -62,7 +56,7 @@ def agrees(f: Callable[..., Any], *xs: ng.DimArray, key: Any = 0, tolerance: flo
         for d, (own, e) in zip(how(list(xs), cotangents, tangents), expected, strict=True):
             assert_close(d.devectorize().transpose(*own).data, e, tolerance)
     start = dict.fromkeys(names, 0)
-    one, c, t = ([slice_of(v, start) for v in group] for group in (xs, cotangents, tangents))
+    one, c, t = ([cut(v, start) for v in group] for group in (xs, cotangents, tangents))
     for d, e in zip(pull(g, one, c), fd_gradients(g, one, c), strict=True):
         assert_close(d.data, e, first)
     if twice:
@@ -78,13 +72,6 @@ def _derivatives(g: Callable[..., Any], *, twice: bool) -> list[Callable[[Arrays
     return [*first, *second] if twice else first
 
 
-def slice_of(x: ng.DimArray, at: Mapping[Any, int]) -> ng.DimArray:
-    """The slice at some positions, a plain array."""
-    own = (*x.vectorized, *x.dims)
-    rest = [n for n in own if n not in at]
-    return ng.DimArray(np.array(x.data[tuple(at.get(n, slice(None)) for n in own)]), rest, vectorized=[n for n in rest if n in x.vectorized])
-
-
 def agrees_with_constants(f: Callable[..., Any], xs: Arrays, constants: Arrays, names: Mapping[Any, int], key: Any) -> None:
     """As :func:`agrees`, with arrays that are sliced too and have no derivative."""
     rng = generator("constants", key)
@@ -92,12 +79,12 @@ def agrees_with_constants(f: Callable[..., Any], xs: Arrays, constants: Arrays, 
     ((own, e),) = stacked(lambda ops, cs: [f(*ops, *cs)], names, xs, constants)
     assert out.dims == own[len(names) :]
     assert_close(out.devectorize().transpose(*own).data if names else out.data, e, ROUNDING)
-    c = weights(rng, out)
+    c = like(out, rng)
     got = pull(lambda *ops: f(*ops, *constants), xs, [c])
     expected = stacked(lambda ops, ks, cs: pull(lambda *o: f(*o, *ks), ops, cs), names, xs, constants, [c])
     for g, (own, e) in zip(got, expected, strict=True):
         assert_close(g.devectorize().transpose(*own).data if names else g.data, e, ROUNDING)
     first = dict.fromkeys(names, 0)
-    one, ks, c = ([slice_of(a, first) for a in group] for group in (xs, constants, [c]))
+    one, ks, c = ([cut(a, first) for a in group] for group in (xs, constants, [c]))
     for g, e in zip(pull(lambda *ops: f(*ops, *ks), one, c), fd_gradients(lambda *ops: f(*ops, *ks), one, c), strict=True):
         assert_close(g.data, e, FIRST)

@@ -11,14 +11,11 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
+from tests.support.lazy import refuse
 from tests.xarray.programs import field
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
-
-
-def no_scheduler(*args, **kwargs):
-    raise AssertionError("something was computed before it was asked for")
 
 
 def anomaly(x):
@@ -54,7 +51,7 @@ def client():
 def test_two_workers(client, name):
     f, x = PROGRAMS[name], field()
     lazy = x.chunk(time=12, lat=2)
-    with dask.config.set(scheduler=no_scheduler):
+    with dask.config.set(scheduler=refuse):
         value, g = ng.value_and_grad(f)(lazy)
     assert g.chunks == lazy.chunks
     assert g.coords.identical(x.coords)
@@ -85,7 +82,7 @@ def test_over_jacobians_and_datasets(client):
         lambda x: ng.grad(lambda d: (d.a * d.a.lat).sum())(x.to_dataset(name="a")).a,
         lambda x: x.grad.sensitivity(lambda x: x.std(), density=x.area),
     ):
-        with dask.config.set(scheduler=no_scheduler):
+        with dask.config.set(scheduler=refuse):
             g = call(lazy)
         assert g.chunks is not None
         (g,) = dask.compute(g, scheduler=client)
@@ -101,7 +98,7 @@ def test_fits(client):
     y = 3 * np.exp(-rate * t) + 0.01 * np.sin(5 * t)
     model, start = (lambda p, t: p["size"] * np.exp(-p["rate"] * t)), {"size": 1.0, "rate": 0.3}
     want = y.grad.fit(model, "t", start, over="site")
-    with dask.config.set(scheduler=no_scheduler):
+    with dask.config.set(scheduler=refuse):
         fit = y.chunk(site=2).grad.fit(model, "t", start, over="site")
         asked = [fit.params, fit.status, fit.confint(), fit.predict(), fit.predict([20.0, 30.0]), fit.residual]
         curve = y.chunk(site=2).grad.curvefit("t", lambda t, size, rate: size * np.exp(-rate * t), p0=start)

@@ -9,14 +9,11 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
+from tests.support.lazy import refuse
 from tests.xarray.harness import check_gradient, check_over, quiet
 from tests.xarray.programs import PROGRAMS, field
 
 dask = pytest.importorskip("dask")
-
-
-def no_scheduler(*args, **kwargs):
-    raise AssertionError("something was computed before it was asked for")
 
 
 LAZY = (
@@ -29,7 +26,7 @@ LAZY = (
 def test_nothing_computes_until_asked(program):
     x = field()
     loss = lambda x: (program.function(x) ** 2).sum()
-    with dask.config.set(scheduler=no_scheduler):
+    with dask.config.set(scheduler=refuse):
         value, g = ng.value_and_grad(loss)(x.chunk(time=12, lon=2))
     assert g.chunks is not None
     assert g.coords.identical(x.coords)
@@ -58,7 +55,7 @@ def test_how_arrays_of_numpy_would_lie_is_not_asked_of_lazy_ones(program):
 def test_over_dims_of_a_lazy_array():
     x = field()
     f = lambda x: (x * x.lat).std()
-    with dask.config.set(scheduler=no_scheduler):
+    with dask.config.set(scheduler=refuse):
         g = ng.grad(f, over="lat")(x.chunk(time=12, lat=1))
     np.testing.assert_allclose(g.compute(), ng.grad(f, over="lat")(x), rtol=1e-10)
 
@@ -72,7 +69,7 @@ def test_arrays_made_inside_are_lazy_and_cut_alike():
         seen.extend(make(x.data) for make in makers)
         return sum((x * xr.Variable(x.dims, a)).sum() for a in seen)
 
-    with dask.config.set(scheduler=no_scheduler):
+    with dask.config.set(scheduler=refuse):
         g = ng.grad(loss)(x)
     assert [a.data.chunks for a in seen if a.data is not None] == [x.chunks] * 4
     np.testing.assert_array_equal(g.compute(), 3.0)
@@ -83,7 +80,7 @@ def test_lines_with_gaps_are_fitted_lazily(gaps):
     x = field().where(field() > 2.0) if gaps else field()
     loss = lambda x: (x.polyfit("time", 1).polyfit_coefficients ** 2).sum()
     lazy = x.chunk(time=12, lon=2)
-    with dask.config.set(scheduler=no_scheduler):
+    with dask.config.set(scheduler=refuse):
         g = ng.grad(loss)(lazy)
     assert g.chunks == lazy.chunks
     np.testing.assert_allclose(g.compute(), ng.grad(loss)(x), rtol=1e-6, atol=1e-12)
@@ -92,7 +89,7 @@ def test_lines_with_gaps_are_fitted_lazily(gaps):
 def test_windows_longer_than_chunks():
     x = field()
     loss = lambda x: (x.cumulative("time").sum() ** 2).sum()
-    with dask.config.set(scheduler=no_scheduler):
+    with dask.config.set(scheduler=refuse):
         g = ng.grad(loss)(x.chunk(time=12))
     np.testing.assert_allclose(g.compute(), ng.grad(loss)(x), rtol=1e-10)
 

@@ -40,12 +40,6 @@ def _check_core(left: int, right: int) -> None:
         raise ValueError(f"matmul: Input operands have a mismatch in a core dimension: {left} and {right}")
 
 
-def _vector(what: str, x: DimArray) -> Name:
-    if not x.ndim:
-        raise ValueError(f"{what}: Input operand does not have enough dimensions")
-    return x.dims[-1]
-
-
 # ------------------------------------------------------------------------------------------------ matrices
 
 
@@ -61,7 +55,8 @@ def _multiplied(x: DimArray, y: DimArray, left: Sequence[Name], right: Sequence[
 
 def matmul(x: DimArray, y: DimArray) -> DimArray:
     """NumPy's matrix product: the last two axes are matrices, one axis is a vector, the rest broadcasts."""
-    _vector("matmul", x), _vector("matmul", y)
+    if not x.ndim or not y.ndim:
+        raise ValueError("matmul: Input operand does not have enough dimensions")
     if x.ndim < 3 and y.ndim < 3:
         _check_core(extent(x, x.dims[-1]), extent(y, y.dims[0]))
         return _summed(x, y, (x.ndim - 1,), (0,))

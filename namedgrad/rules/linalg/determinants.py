@@ -30,7 +30,7 @@ from namedgrad.rules.linalg.matrices import (
     mT,
     typed,
 )
-from namedgrad.rules.linalg.solving import _inv
+from namedgrad.rules.linalg.solving import inverted
 from namedgrad.rules.movement import diagonal as diagonal_of
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.reductions import sum as sum_
@@ -86,7 +86,7 @@ def _by_inverse(a: DimArray, *ts: DimArray) -> DimArray:
     With X the inverse, that of the determinant is its product with the sum over all permutations of the directions of
     ``sign * tr(X t1 X t2 ...) tr(...) ...``, a trace for each cycle. Here the last direction is left out of its trace.
     """
-    x = _inv(a, errors="nan")
+    x = inverted(a, errors="nan")
     steps, last = [mm(x, t) for t in ts], len(ts)
     terms = []
     for order in itertools.permutations(range(last + 1)):
@@ -168,11 +168,11 @@ def _slogdet_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[
     if a.dtype.kind == "c":
         turn = imag(multiply(conj_if_complex(slice_of(y, COLUMN, 0)), slice_of(g, COLUMN, 0)))
         weight = add(weight, multiply(constant(1j), typed(turn, a)))
-    return (scale(weight, mH(_inv(a, errors="nan"))),)
+    return (scale(weight, mH(inverted(a, errors="nan"))),)
 
 
 def _slogdet_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
-    moved = total(scale(ts[0], mT(_inv(a, errors="nan"))), MATRIX)
+    moved = total(scale(ts[0], mT(inverted(a, errors="nan"))), MATRIX)
     place = positions(2, COLUMN, y)
     out = select(equal(place, c(1)), typed(real(moved), y))
     if y.dtype.kind != "c":

@@ -124,7 +124,7 @@ def _inv_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> 
     return negative(mm(y, ts[0], y))
 
 
-_inv = MatrixOp("(m,m)->(m,m)", "inv", gradients(_inv_gradient), pushforward=_inv_pushforward)
+inverted = MatrixOp("(m,m)->(m,m)", "inv", gradients(_inv_gradient), pushforward=_inv_pushforward)
 
 
 @operation(sample("well(i,j)", dims=("i", "j")), sample("well(i,a,j)", dims=("j", "i")))
@@ -167,7 +167,7 @@ def inv(a: DimArray, dims: tuple[Name, Name], *, errors: str = "raise") -> DimAr
     """
     a = inexact(a)
     row, col = matrix_dims(a, dims, "inv")
-    return in_place_of(a, _inv(a, dims=((row, col),), out=(row, col), errors=errors), {})
+    return in_place_of(a, inverted(a, dims=((row, col),), out=(row, col), errors=errors), {})
 
 
 def _pinv_gradient(g: DimArray, y: DimArray, a: DimArray, rtol: float | None, **_: Any) -> tuple[DimArray]:

@@ -37,7 +37,7 @@ from namedgrad.rules.linalg.matrices import (
     with_diagonal,
     without_diagonal,
 )
-from namedgrad.rules.linalg.solving import _inv
+from namedgrad.rules.linalg.solving import inverted
 from namedgrad.rules.linalg.spectra import Spectrum, known_values, where_apart
 from namedgrad.rules.linalg.symmetric import Values, of_eigenvalues
 from namedgrad.rules.movement import join, slice_of
@@ -211,14 +211,14 @@ def _eig_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
     gap = conj_if_complex(subtract(w, down(w)))
     inner = over(f, gap, w, lambda: equal(mm(mH(v), gv), c(0)), differences=True)
     inner = with_diagonal(inner, gw)
-    out = mm(mm(mH(_inv(v, errors="nan")), inner), mH(v))
+    out = mm(mm(mH(inverted(v, errors="nan")), inner), mH(v))
     return (out if a.dtype.kind == "c" else typed(real(out), a),)
 
 
 def _eig_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
     """Giles (2008), section 3.1, and the length of the vectors kept."""
     v, w = _eig_split(y, extent(a, ROW))
-    d = mm(mm(_inv(v, errors="nan"), typed(ts[0], y)), v)
+    d = mm(mm(inverted(v, errors="nan"), typed(ts[0], y)), v)
     gap = subtract(w, down(w))
     dv = mm(v, without_diagonal(over(d, gap, w, lambda: equal(d, c(0)), differences=True)))
     dv = subtract(dv, multiply(v, typed(real(diagonal(mm(mH(v), dv))), v)))

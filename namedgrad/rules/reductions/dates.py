@@ -7,7 +7,7 @@ from namedgrad.axes import Names
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.reductions.common import count_of, counts, divide_counted
-from namedgrad.rules.reductions.extremes import _max
+from namedgrad.rules.reductions.extremes import largest
 from namedgrad.rules.structure import add, cast, counted, missing, not_nan, select, subtract, total, where
 
 
@@ -19,7 +19,7 @@ def mean_of_dates(x: DimArray, dims: Names, skipna: bool | None) -> DimArray:
     n = counts(mask, dims, "int64")
     some = e.greater_equal(n, c(count_of(x, dims) if skipna is False else 1))
     ticks = cast(x, "int64")  # NaT is the lowest of all
-    last = _max(ticks, dims)  # doubles hold differences from it, but not nanoseconds since 1970
+    last = largest(ticks, dims)  # doubles hold differences from it, but not nanoseconds since 1970
     middle = divide_counted(total(select(mask, cast(subtract(ticks, last), "float64")), dims), n)
     found = add(cast(e.floor(where(some, middle, c(0.0))), "int64"), last)
     out = where(some, cast(found, x.dtype), missing(x))

@@ -92,7 +92,7 @@ class _Extreme(Reduction):
         )
 
 
-_max, _min = _Extreme("max", nan=True), _Extreme("min", nan=True)
+largest, smallest = _Extreme("max", nan=True), _Extreme("min", nan=True)
 _max_present, _min_present = _Extreme("max_present", nan=False), _Extreme("min_present", nan=False)  # of NaN alone nothing
 
 
@@ -153,7 +153,7 @@ def max(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: b
     >>> ng.grad(lambda a: a.max())(a).data
     array([0. , 0.5, 0.5])
     """
-    return _extreme(_max, _max_present, x, dim, skipna, keepdims)
+    return _extreme(largest, _max_present, x, dim, skipna, keepdims)
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), sample("real(a,b)"), method=True)
@@ -188,7 +188,7 @@ def min(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: b
     >>> ng.DimArray([[1.0, 4.0], [2.0, 0.0]], ("x", "y")).min("y").data
     array([1., 0.])
     """
-    return _extreme(_min, _min_present, x, dim, skipna, keepdims)
+    return _extreme(smallest, _min_present, x, dim, skipna, keepdims)
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), sample("real(a,b)"))

@@ -38,7 +38,7 @@ from namedgrad.rules.structure import add, cast, equal, multiply, negative, subt
 from namedgrad.trace import innermost
 
 
-def _neighbours(f: Function, v: DimArray, x: DimArray, sign: int = 1) -> DimArray:
+def neighbours(f: Function, v: DimArray, x: DimArray, sign: int = 1) -> DimArray:
     """Half the sum of the orders below and above, or half their difference."""
     below, above = f(subtract(v, c(1.0)), x), f(add(v, c(1.0)), x)
     return scaled(0.5, add(below, above) if sign > 0 else subtract(below, above))
@@ -50,13 +50,13 @@ def _without_growth(x: DimArray, y: DimArray) -> DimArray:
 
 
 @functools.cache
-def _in_order(kernel: str, n: int, slope: Callable[[Function, DimArray, DimArray, DimArray], DimArray]) -> Function:
+def in_order(kernel: str, n: int, slope: Callable[[Function, DimArray, DimArray, DimArray], DimArray]) -> Function:
     """The n-th derivative in its order of a function with such a kernel and such a derivative in the argument."""
     return ordered(
         kernel,
         (n,),
-        lambda y, v, x: _in_order(kernel, n + 1, slope)(v, x),
-        lambda y, v, x: slope(_in_order(kernel, n, slope), y, v, x),
+        lambda y, v, x: in_order(kernel, n + 1, slope)(v, x),
+        lambda y, v, x: slope(in_order(kernel, n, slope), y, v, x),
     )
 
 
@@ -70,10 +70,10 @@ def _less_leading(small: DimArray, lead: DimArray) -> DimArray:
     return subtract(where(lost, c(0.0), small), lead)
 
 
-def _of_waves(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
+def slope_of_waves(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     """The derivative in the argument of J and Y; near 0 the neighbour leads whose order is larger in size."""
     if is_formula(x):
-        return _neighbours(f, v, x, -1)
+        return neighbours(f, v, x, -1)
     below, above, left = f(subtract(v, c(1.0)), x), f(add(v, c(1.0)), x), less(v, c(0))
     difference = _less_leading(where(left, above, below), where(left, below, above))
     return multiply(where(left, c(-0.5), c(0.5)), difference)
@@ -81,39 +81,44 @@ def _of_waves(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
 
 def _of_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     """That of I."""
-    return _neighbours(f, v, x)
+    return neighbours(f, v, x)
 
 
 def _of_scaled_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     """That of ``exp(-abs(x)) I``, and of its derivatives in the order."""
-    return negative(_less_leading(_without_growth(x, y), _neighbours(f, v, x)))
+    return negative(_less_leading(_without_growth(x, y), neighbours(f, v, x)))
 
 
 def _of_turned_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     """That of ``exp(-x) I`` or ``exp(x) I``, whichever does not grow."""
-    return subtract(_neighbours(f, v, x), multiply(_side(x), y))
+    return subtract(neighbours(f, v, x), multiply(_side(x), y))
 
 
-def _of_scaled_second(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
+def slope_of_scaled_second(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     """That of ``exp(x) K``."""
-    return _less_leading(y, _neighbours(f, v, x))
+    return _less_leading(y, neighbours(f, v, x))
+
+
+jv_order, yv_order = (in_order(f"{name}_order", 1, slope_of_waves) for name in ("jv", "yv"))
+kve_order = in_order("kve_order", 1, slope_of_scaled_second)
+_iv_order, _ive_order = in_order("iv_order", 1, _of_first), in_order("ive_order", 1, _of_scaled_first)
 
 
 def _kv_in_order(v: DimArray, x: DimArray, y: DimArray) -> DimArray:
-    return multiply(exp(negative(promoted(x, y))), _in_order("kve_order", 1, _of_scaled_second)(v, x))
+    return multiply(exp(negative(promoted(x, y))), kve_order(v, x))
 
 
 def _of_second(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     """That of K."""
-    return negative(_neighbours(f, v, x))
+    return negative(neighbours(f, v, x))
 
 
-_jv_slope = slope_by_value("jv", lambda: jv, _of_waves, _in_order("jv_order", 1, _of_waves))
-_yv_slope = slope_by_value("yv", lambda: yv, _of_waves, _in_order("yv_order", 1, _of_waves))
-_iv_slope = slope_by_value("iv", lambda: iv, _of_first, _in_order("iv_order", 1, _of_first))
-_ive_slope = slope_by_value("ive", lambda: _ive, _of_scaled_first, _in_order("ive_order", 1, _of_scaled_first))
-_kv_slope = slope_by_value("kv", lambda: kv, _of_second, lambda v, x: _kv_in_order(v, x, x))
-_kve_slope = slope_by_value("kve", lambda: kve, _of_scaled_second, _in_order("kve_order", 1, _of_scaled_second))
+jv_slope = slope_by_value("jv", lambda: jv, slope_of_waves, jv_order)
+yv_slope = slope_by_value("yv", lambda: yv, slope_of_waves, yv_order)
+_iv_slope = slope_by_value("iv", lambda: iv, _of_first, _iv_order)
+_ive_slope = slope_by_value("ive", lambda: _ive, _of_scaled_first, _ive_order)
+kv_slope = slope_by_value("kv", lambda: kv, _of_second, lambda v, x: _kv_in_order(v, x, x))
+_kve_slope = slope_by_value("kve", lambda: kve, slope_of_scaled_second, kve_order)
 
 
 def _bend_of_scaled_first(s: DimArray, x: DimArray, _: DimArray) -> DimArray:
@@ -143,7 +148,7 @@ _ORDER = ("positive", "positive")
 
 _ive = elementwise(
     "ive",
-    lambda y, v, x: _in_order("ive_order", 1, _of_scaled_first)(v, x),
+    lambda y, v, x: _ive_order(v, x),
     lambda y, v, x: by_quotient(y, v, x, 1, lambda x: _ive_slope(y, v, x)),
 )
 
@@ -202,28 +207,28 @@ def ive(v: DimArray | float, x: DimArray | float) -> DimArray:
     array([1.        , 0.01261724])
     """
     order, at = constant(v), constant(x)
-    return multiply(_in_order("ive_turned_order", 0, _of_turned_first)(order, at), _unturned(at)) if at.dtype.kind == "c" else _ive.two(order, at)
+    return multiply(in_order("ive_turned_order", 0, _of_turned_first)(order, at), _unturned(at)) if at.dtype.kind == "c" else _ive.two(order, at)
 
 
 # fmt: off
 jv = special(
-    "jv", lambda y, v, x: _in_order("jv_order", 1, _of_waves)(v, x), lambda y, v, x: _jv_slope(y, v, x),
+    "jv", lambda y, v, x: jv_order(v, x), lambda y, v, x: jv_slope(y, v, x),
     domain=("order", "positive"), operands=_V, says="Bessel function of the first kind and real order v.",
     source=_SOURCE)
 yv = special(
-    "yv", lambda y, v, x: _in_order("yv_order", 1, _of_waves)(v, x), lambda y, v, x: _yv_slope(y, v, x),
+    "yv", lambda y, v, x: yv_order(v, x), lambda y, v, x: yv_slope(y, v, x),
     domain=("order", "positive"), operands=_V, says="Bessel function of the second kind and real order v.",
     source=_SOURCE)
 iv = special(
-    "iv", lambda y, v, x: _in_order("iv_order", 1, _of_first)(v, x), lambda y, v, x: _iv_slope(y, v, x),
+    "iv", lambda y, v, x: _iv_order(v, x), lambda y, v, x: _iv_slope(y, v, x),
     domain=("order", "positive"), operands=_V, says="Modified Bessel function of the first kind and real order v.",
     source=_SOURCE)
 kv = special(
-    "kv", lambda y, v, x: _kv_in_order(v, x, y), lambda y, v, x: _kv_slope(y, v, x),
+    "kv", lambda y, v, x: _kv_in_order(v, x, y), lambda y, v, x: kv_slope(y, v, x),
     domain=_ORDER, operands=_V, says="Modified Bessel function of the second kind and real order v.",
     source=_SOURCE)
 kve = special(
-    "kve", lambda y, v, x: _in_order("kve_order", 1, _of_scaled_second)(v, x), lambda y, v, x: by_quotient(y, v, x, -1, lambda x: _kve_slope(y, v, x)),
+    "kve", lambda y, v, x: kve_order(v, x), lambda y, v, x: by_quotient(y, v, x, -1, lambda x: _kve_slope(y, v, x)),
     domain=_ORDER, operands=_V, says="Scaled modified Bessel function of the second kind, exp(x) kv(v, x).",
     source=_SOURCE)
 j0 = special("j0", lambda y, x: negative(j1(x)), domain="real",

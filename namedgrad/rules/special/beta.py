@@ -53,7 +53,7 @@ def _step(n: int) -> Callable[[DimArray, DimArray], DimArray]:
     )
 
 
-_against_sum = _step(0)
+against_sum = _step(0)
 
 
 def _of_beta(y: DimArray, a: DimArray, b: DimArray) -> DimArray:
@@ -62,19 +62,19 @@ def _of_beta(y: DimArray, a: DimArray, b: DimArray) -> DimArray:
     ``beta(a, b) = sin(π (a + b)) / sin(π b) beta(a, 1 - a - b)``, DLMF 5.5.3.
     """
     if is_formula(a):
-        return multiply(y, _against_sum(a, b))
+        return multiply(y, against_sum(a, b))
     both = innermost(add(a, b))
     whole = logical_and(equal(both, rint(both)), not_equal(innermost(b), rint(innermost(b))))
     zero = logical_and(whole, less_equal(both, c(0)))
     if may_look(zero.raw) and not np.any(zero.raw):
-        return scale(y, _against_sum(a, b))
+        return scale(y, against_sum(a, b))
     a_there, b_there = where(zero, a, c(0.5)), where(zero, b, c(-0.5))
     total = add(a_there, b_there)
     mirrored = subtract(c(1.0), total)
     turn, slope = sine_and_slope(total)
     change = add(slope, multiply(turn, subtract(digamma(a_there), digamma(mirrored))))
     there = multiply(divide(beta(a_there, mirrored), sine_and_slope(b_there)[0]), change)
-    return where(zero, there, scale(y, _against_sum(where(zero, c(1.0), a), where(zero, c(1.0), b))))
+    return where(zero, there, scale(y, against_sum(where(zero, c(1.0), a), where(zero, c(1.0), b))))
 
 
 def sine_and_slope(x: DimArray) -> tuple[DimArray, DimArray]:
@@ -87,28 +87,28 @@ def sine_and_slope(x: DimArray) -> tuple[DimArray, DimArray]:
 
 
 @functools.cache
-def _density(m: int, n: int, i: int = 0, j: int = 0) -> Callable[[DimArray, DimArray, DimArray], DimArray]:
+def density_order(m: int, n: int, i: int = 0, j: int = 0) -> Callable[[DimArray, DimArray, DimArray], DimArray]:
     """The derivative of ``x**(a - 1 - i) (1 - x)**(b - 1 - j) / beta(a, b)`` of orders ``m`` in ``a`` and ``n`` in ``b``.
 
     It is made from those of the logarithm. With ``beta(a - i, b - j)`` there would be poles where ``a + b`` is 1.
     """
 
     def in_x(y: DimArray, a: DimArray, b: DimArray, x: DimArray) -> DimArray:  # nothing is divided by x
-        rise = scale(subtract(a, c(1.0 + i)), _density(m, n, i + 1, j)(a, b, x))
-        fall = scale(subtract(b, c(1.0 + j)), _density(m, n, i, j + 1)(a, b, x))
-        rise = add(rise, scaled(m, _density(m - 1, n, i + 1, j)(a, b, x))) if m else rise
-        fall = add(fall, scaled(n, _density(m, n - 1, i, j + 1)(a, b, x))) if n else fall
+        rise = scale(subtract(a, c(1.0 + i)), density_order(m, n, i + 1, j)(a, b, x))
+        fall = scale(subtract(b, c(1.0 + j)), density_order(m, n, i, j + 1)(a, b, x))
+        rise = add(rise, scaled(m, density_order(m - 1, n, i + 1, j)(a, b, x))) if m else rise
+        fall = add(fall, scaled(n, density_order(m, n - 1, i, j + 1)(a, b, x))) if n else fall
         at_1 = _outweighed(subtract(b, c(1.0 + j)), n, equal(x, c(1)))
         at_0 = _outweighed(subtract(a, c(1.0 + i)), m, equal(x, c(0)))
         return subtract(select(logical_not(at_1), rise), select(logical_not(at_0), fall))
 
     def value(a: DimArray, b: DimArray, x: DimArray) -> DimArray:
-        y = _density(0, 0, i, j)(a, b, x)
+        y = density_order(0, 0, i, j)(a, b, x)
 
         def slope(p: int, q: int) -> DimArray:
             if p + q == 1:
                 first, log_t = (a, log(x)) if p else (b, log1p(negative(x)))
-                return subtract(outweighed(log_t, y), _against_sum(first, b if p else a))
+                return subtract(outweighed(log_t, y), against_sum(first, b if p else a))
             both = psi(p + q - 1)(add(a, b))
             return both if p and q else subtract(both, psi(p + q - 1)(a if p else b))
 
@@ -119,7 +119,7 @@ def _density(m: int, n: int, i: int = 0, j: int = 0) -> Callable[[DimArray, DimA
                     found[p, q] = _next(p, q, slope, found)
         return multiply(y, found[m, n])
 
-    partials = (lambda y, a, b, x: _density(m + 1, n, i, j)(a, b, x), lambda y, a, b, x: _density(m, n + 1, i, j)(a, b, x), in_x)
+    partials = (lambda y, a, b, x: density_order(m + 1, n, i, j)(a, b, x), lambda y, a, b, x: density_order(m, n + 1, i, j)(a, b, x), in_x)
     if m or n:
         return with_slopes(value, *partials)
     return ordered("beta_flattened", (i, j), *partials) if i or j else elementwise("beta_density", *partials)
@@ -131,7 +131,7 @@ def _outweighed(power: DimArray, logs: int, at_end: DimArray) -> DimArray:
     return logical_and(at_end, steep)
 
 
-density = _density(0, 0)
+density = density_order(0, 0)
 
 
 def _next(
@@ -147,14 +147,14 @@ def _next(
 
 
 @functools.cache
-def _lower(m: int, n: int) -> Callable[..., DimArray]:
+def betainc_order(m: int, n: int) -> Callable[..., DimArray]:
     """The derivative of the regularized incomplete beta function of orders ``m`` in ``a`` and ``n`` in ``b``."""
     return ordered(
         "betainc_order",
         (m, n),
-        lambda y, a, b, x: _lower(m + 1, n)(a, b, x),
-        lambda y, a, b, x: _lower(m, n + 1)(a, b, x),
-        lambda y, a, b, x: _density(m, n)(a, b, x),
+        lambda y, a, b, x: betainc_order(m + 1, n)(a, b, x),
+        lambda y, a, b, x: betainc_order(m, n + 1)(a, b, x),
+        lambda y, a, b, x: density_order(m, n)(a, b, x),
     )
 
 
@@ -169,7 +169,7 @@ def _growth(a: DimArray, b: DimArray, x: DimArray) -> DimArray:
 
 def _logarithm(k: int, a: DimArray, b: DimArray, x: DimArray) -> DimArray:
     """The derivative of the logarithm of the density, in ``a`` or in ``b``."""
-    return subtract(log1p(negative(x)), _against_sum(b, a)) if k else subtract(log(x), _against_sum(a, b))
+    return subtract(log1p(negative(x)), against_sum(b, a)) if k else subtract(log(x), against_sum(a, b))
 
 
 @functools.cache
@@ -177,7 +177,7 @@ def _shift(k: int) -> Callable[..., DimArray]:
     """The derivative of an inverse ``x`` in ``a`` or in ``b``; 0 at 1, too."""
 
     def moved(m: int, n: int, a: DimArray, b: DimArray, x: DimArray) -> DimArray:
-        return select(not_equal(x, c(1)), implicit(x, _lower(m, n)(a, b, x), density(a, b, x)))
+        return select(not_equal(x, c(1)), implicit(x, betainc_order(m, n)(a, b, x), density(a, b, x)))
 
     def again(j: int) -> Callable[..., DimArray]:
         m, n = (1 - k) + (1 - j), k + j
@@ -216,15 +216,15 @@ beta = special(
     "beta", lambda y, a, b: _of_beta(y, a, b), lambda y, a, b: _of_beta(y, b, a),
     domain="positive", operands=("a", "b"), says="Beta function Γ(a) Γ(b) / Γ(a + b).")
 betaln = special(
-    "betaln", lambda y, a, b: _against_sum(a, b), lambda y, a, b: _against_sum(b, a),
+    "betaln", lambda y, a, b: against_sum(a, b), lambda y, a, b: against_sum(b, a),
     domain="positive", operands=("a", "b"), says="Logarithm of the absolute value of the beta function.")
 betainc = special(
-    "betainc", lambda y, a, b, x: _lower(1, 0)(a, b, x), lambda y, a, b, x: _lower(0, 1)(a, b, x),
+    "betainc", lambda y, a, b, x: betainc_order(1, 0)(a, b, x), lambda y, a, b, x: betainc_order(0, 1)(a, b, x),
     lambda y, a, b, x: density(a, b, x),
     domain=("positive", "positive", "fraction"), operands=_OPERANDS, says="Regularized incomplete beta function I(x; a, b).",
     source=_SOURCE)
 betaincc = special(
-    "betaincc", lambda y, a, b, x: negative(_lower(1, 0)(a, b, x)), lambda y, a, b, x: negative(_lower(0, 1)(a, b, x)),
+    "betaincc", lambda y, a, b, x: negative(betainc_order(1, 0)(a, b, x)), lambda y, a, b, x: negative(betainc_order(0, 1)(a, b, x)),
     lambda y, a, b, x: negative(density(a, b, x)),
     domain=("positive", "positive", "fraction"), operands=_OPERANDS, says="Complement 1 - I(x; a, b) of the incomplete beta function.",
     source=_SOURCE)

@@ -9,22 +9,21 @@ from namedgrad.array import DimArray, TraceError
 from namedgrad.rules.complex import imag
 from namedgrad.rules.elementwise import absolute_real, c, divide, exp, less, less_equal, power, trunc
 from namedgrad.rules.special.bessel import (
-    _in_order,
-    _jv_slope,
-    _kv_slope,
-    _neighbours,
-    _of_scaled_second,
-    _of_waves,
-    _yv_slope,
+    jv_order,
+    jv_slope,
+    kv_slope,
     kve,
+    kve_order,
+    neighbours,
+    slope_of_waves,
+    yv_order,
+    yv_slope,
 )
 from namedgrad.rules.special.declare import Function, constant_in, is_formula, scaled, slope_by_value, special
 from namedgrad.rules.special.quotients import rgamma
 from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
 from namedgrad.trace import innermost
 
-_J_ORDER, _Y_ORDER = _in_order("jv_order", 1, _of_waves), _in_order("yv_order", 1, _of_waves)
-_K_ORDER = _in_order("kve_order", 1, _of_scaled_second)
 _V, _ORDERS = ("v", "z"), ("order", "positive")
 
 
@@ -47,7 +46,7 @@ def _hankel_in_order(sign: int, *, bare: bool = False) -> Function:
     """From J and Y; where they grow and cancel from K (DLMF 10.27.8). ``bare`` of the factor ``exp(sign i z)``."""
 
     def of_waves(v: DimArray, z: DimArray) -> DimArray:
-        found = add(_J_ORDER(v, z), multiply(c(sign * 1j), _Y_ORDER(v, z)))
+        found = add(jv_order(v, z), multiply(c(sign * 1j), yv_order(v, z)))
         return multiply(found, exp(multiply(c(-1j * sign), z))) if bare else found
 
     def in_order(v: DimArray, z: DimArray) -> DimArray:
@@ -55,7 +54,7 @@ def _hankel_in_order(sign: int, *, bare: bool = False) -> Function:
             return of_waves(v, z)
         grows = less_equal(scaled(float(sign), imag(z)), c(0.0))  # on the axis K has another side of the cut
         w = multiply(c(-1j * sign), where(grows, c(1j * sign), z))
-        found = subtract(_K_ORDER(v, w), multiply(c(0.5j * math.pi * sign), kve(v, w)))
+        found = subtract(kve_order(v, w), multiply(c(0.5j * math.pi * sign), kve(v, w)))
         turn = multiply(c(-0.5j * math.pi * sign), v)
         front = multiply(c(-2j * sign / math.pi), exp(turn if bare else subtract(turn, w)))
         return where(grows, of_waves(v, where(grows, z, c(1.0))), multiply(front, found))
@@ -64,12 +63,12 @@ def _hankel_in_order(sign: int, *, bare: bool = False) -> Function:
 
 
 def _between(f: Function, y: DimArray, v: DimArray, z: DimArray) -> DimArray:
-    return _neighbours(f, v, z, -1)
+    return neighbours(f, v, z, -1)
 
 
 def _turned(sign: int) -> Callable[..., DimArray]:
     """The slope of a function of waves with a factor ``exp(-sign i z)``."""
-    return lambda f, y, v, z: subtract(_neighbours(f, v, z, -1), multiply(c(sign * 1j), y))
+    return lambda f, y, v, z: subtract(neighbours(f, v, z, -1), multiply(c(sign * 1j), y))
 
 
 def _bend(y: DimArray, other: DimArray, x: DimArray, limit: float) -> DimArray:
@@ -94,7 +93,7 @@ def _struve_slope(f: Function, sign: int, y: DimArray, v: DimArray, x: DimArray)
     return where(equal(v, c(0)), add(half, above), where(zero, around, usual))
 
 
-_yn_slope = slope_by_value("yn", lambda: yn, _of_waves)
+_yn_slope = slope_by_value("yn", lambda: yn, slope_of_waves)
 _hankel1_slope = slope_by_value("hankel1", lambda: hankel1, _between, _hankel_in_order(1))
 _hankel2_slope = slope_by_value("hankel2", lambda: hankel2, _between, _hankel_in_order(-1))
 _hankel1e_slope = slope_by_value("hankel1e", lambda: hankel1e, _turned(1), _hankel_in_order(1, bare=True))
@@ -103,17 +102,17 @@ _hankel2e_slope = slope_by_value("hankel2e", lambda: hankel2e, _turned(-1), _han
 
 # fmt: off
 kn = special(
-    "kn", _order("kn(n, x)"), lambda y, n, x: _kv_slope(y, trunc(n), x),
+    "kn", _order("kn(n, x)"), lambda y, n, x: kv_slope(y, trunc(n), x),
     domain=_ORDERS, operands=("n", "x"), says="Modified Bessel function of the second kind and whole order n.", source="DLMF 10.29.1.")
 yn = special(
     "yn", _order("yn(n, x)"), lambda y, n, x: _yn_slope(y, trunc(n), x),
     domain=_ORDERS, operands=("n", "x"), says="Bessel function of the second kind and whole order n.", source="DLMF 10.6.1.")
 jve = special(
-    "jve", _of_real(lambda y, v, z: _J_ORDER(v, z), "jve"), _of_real(lambda y, v, z: _jv_slope(y, v, z), "jve"),
+    "jve", _of_real(lambda y, v, z: jv_order(v, z), "jve"), _of_real(lambda y, v, z: jv_slope(y, v, z), "jve"),
     domain=_ORDERS, operands=_V, says="Bessel function of the first kind and real order v, scaled by exp(-abs(imag(z))).",
     source="At real numbers, where the factor is 1, DLMF 10.6.1.")
 yve = special(
-    "yve", _of_real(lambda y, v, z: _Y_ORDER(v, z), "yve"), _of_real(lambda y, v, z: _yv_slope(y, v, z), "yve"),
+    "yve", _of_real(lambda y, v, z: yv_order(v, z), "yve"), _of_real(lambda y, v, z: yv_slope(y, v, z), "yve"),
     domain=_ORDERS, operands=_V, says="Bessel function of the second kind and real order v, scaled by exp(-abs(imag(z))).",
     source="At real numbers, where the factor is 1, DLMF 10.6.1.")
 hankel1 = special(

@@ -127,6 +127,15 @@ def with_slopes(value: Function, *partials: Function | None) -> Function:
     return lambda *xs: value(*xs) if is_formula(xs[0]) else known(*xs, value(*map(innermost, xs)))
 
 
+def by_value(plain: Function, known: Function) -> Function:
+    """The partial ``plain(y, x)`` of a function; of real numbers by ``known(x, y)``, a kernel that knows the value."""
+
+    def partial(y: DimArray, x: DimArray) -> DimArray:
+        return plain(y, x) if x.dtype.kind == "c" or is_formula(x) else known(x, innermost(y))
+
+    return partial
+
+
 def slope_by_value(
     name: str, f: Callable[[], Function], slope: Callable[..., DimArray], in_order: Function | None = None
 ) -> Function:

@@ -40,7 +40,8 @@ from namedgrad.trace import innermost
 _ONE = c(1.0)
 
 
-def _half(x: DimArray) -> DimArray:
+def halved(x: DimArray) -> DimArray:
+    """Half of an array."""
     return scaled(0.5, x)
 
 
@@ -65,11 +66,11 @@ def _odds(m: int, n: int) -> Function:
         (m, n),
         lambda y, a, b, r: _odds(m + 1, n)(a, b, r),
         lambda y, a, b, r: _odds(m, n + 1)(a, b, r),
-        lambda y, a, b, r: _odds_density(m, n, a, b, r),
+        lambda y, a, b, r: odds_density(m, n, a, b, r),
     )
 
 
-def _odds_density(m: int, n: int, a: DimArray, b: DimArray, r: DimArray) -> DimArray:
+def odds_density(m: int, n: int, a: DimArray, b: DimArray, r: DimArray) -> DimArray:
     """The same of its derivative in ``r``."""
     if is_formula(r):
         return divide(multiply(power(r, subtract(a, _ONE)), power(add(_ONE, r), negative(add(a, b)))), beta(a, b))
@@ -78,11 +79,11 @@ def _odds_density(m: int, n: int, a: DimArray, b: DimArray, r: DimArray) -> DimA
     return scale(scale(found, rest), rest)
 
 
-def _odds_flow(m: int, n: int, a: DimArray, b: DimArray, r: DimArray) -> DimArray:
-    """The same of its derivative in the logarithm of ``r``."""
+def odds_flow(a: DimArray, b: DimArray, r: DimArray) -> DimArray:
+    """The derivative of that function in the logarithm of ``r``."""
     if is_formula(r):
-        return multiply(r, _odds_density(m, n, a, b, r))
-    found, share = _from_the_smaller_side(m, n, a, b, r, reciprocal(add(_ONE, r)))
+        return multiply(r, odds_density(0, 0, a, b, r))
+    found, share = _from_the_smaller_side(0, 0, a, b, r, reciprocal(add(_ONE, r)))
     return scale(scale(found, share), subtract(_ONE, share))
 
 
@@ -93,8 +94,8 @@ def _from_the_smaller_side(
     right = greater(innermost(r), _ONE)
     share = multiply(where(right, _ONE, r), rest)
     if m == n:
-        return of_beta._density(m, n)(where(right, b, a), where(right, a, b), share), share
-    return where(right, of_beta._density(n, m)(b, a, share), of_beta._density(m, n)(a, b, share)), share
+        return of_beta.density_order(m, n)(where(right, b, a), where(right, a, b), share), share
+    return where(right, of_beta.density_order(n, m)(b, a, share), of_beta.density_order(m, n)(a, b, share)), share
 
 
 # ------------------------------------------------------------------------------------------------ Student's t
@@ -113,7 +114,7 @@ def _growth(n: int) -> Function:
     return ordered("t_growth", (n,), lambda y, v, t: _growth(n + 1)(v, t), in_t)
 
 
-_t_density = elementwise(
+t_density = elementwise(
     "t_density",
     lambda y, v, t: scale(y, _growth(0)(v, t)),
     lambda y, v, t: scale(y, _t_slope(v, t)),
@@ -131,13 +132,13 @@ def _t_products(n: int, v: DimArray, t: DimArray) -> DimArray:
 
 
 @functools.cache
-def _t_drift(n: int) -> Function:
+def t_drift(n: int) -> Function:
     """The n-th derivative in ``v`` of the distribution function."""
     return ordered(
         "t_drift",
         (n, 0),
-        lambda y, v, t: _t_drift(n + 1)(v, t),
-        lambda y, v, t: scale(_t_density(v, t), _t_products(n, v, t)),
+        lambda y, v, t: t_drift(n + 1)(v, t),
+        lambda y, v, t: scale(t_density(v, t), _t_products(n, v, t)),
     )
 
 
@@ -154,14 +155,14 @@ def _t_rate(n: int) -> Function:
 
 def _t_shift(v: DimArray, t: DimArray) -> DimArray:
     """By which a quantile falls with ``v``; 0 where it is infinite, but at 0 only in value."""
-    return divide(_t_drift(1)(v, t), _t_density(v, t)) if is_formula(t) else select(isfinite(t), _t_rate(1)(v, t))
+    return divide(t_drift(1)(v, t), t_density(v, t)) if is_formula(t) else select(isfinite(t), _t_rate(1)(v, t))
 
 
 # ------------------------------------------------------------------------------------------------ slopes of them all
 
 
 def _f_odds(n: DimArray, d: DimArray, x: DimArray) -> tuple[DimArray, DimArray, DimArray]:
-    return _half(n), _half(d), divide(multiply(n, x), d)
+    return halved(n), halved(d), divide(multiply(n, x), d)
 
 
 def _f_in(k: int, n: DimArray, d: DimArray, x: DimArray) -> DimArray:
@@ -170,22 +171,23 @@ def _f_in(k: int, n: DimArray, d: DimArray, x: DimArray) -> DimArray:
     Both parts nearly cancel where that is large; the value is one integral of their sum.
     """
     a, b, r = _f_odds(n, d, x)
-    moved = divide(_odds_flow(0, 0, a, b, r), d if k else n)
-    slope = _half(_odds(k == 0, k == 1)(a, b, r))
+    moved = divide(odds_flow(a, b, r), d if k else n)
+    slope = halved(_odds(k == 0, k == 1)(a, b, r))
     parts = subtract(slope, moved) if k else add(slope, moved)
     if is_formula(x):
         return parts
     a, b, x = map(innermost, (a, b, x))
     whole = _f_drift(a, b, x) if k else negative(_f_drift(b, a, divide(_ONE, x)))
-    return _with_value(parts, _half(whole))
+    return _with_value(parts, halved(whole))
 
 
 _f_drift = elementwise("f_drift", None, None, None)
 _with_value = ordered("known_part", (0,), 1, None)
 
 
-def _f_density(n: DimArray, d: DimArray, x: DimArray) -> DimArray:
-    return multiply(divide(n, d), _odds_density(0, 0, *_f_odds(n, d, x)))
+def f_density(n: DimArray, d: DimArray, x: DimArray) -> DimArray:
+    """That of the F distribution."""
+    return multiply(divide(n, d), odds_density(0, 0, *_f_odds(n, d, x)))
 
 
 def _of_successes(k: DimArray, n: DimArray, p: DimArray) -> DimArray:
@@ -203,23 +205,19 @@ def _of_events(k: DimArray, m: DimArray) -> DimArray:
     return of_gamma.density(add(floor(k), _ONE), m)
 
 
-def _gamma_slope(b: DimArray, x: DimArray) -> DimArray:
-    return of_gamma._lower(1)(b, x)
-
-
 def _rate(f: DimArray, by: DimArray) -> DimArray:
     return negative(divide(f, by))
 
 
 @functools.cache
-def _kolmogorov(n: int) -> Function:
+def kolmogorov_order(n: int) -> Function:
     """The n-th derivative of Kolmogorov's distribution function."""
-    return ordered("kolmogorov_order", (n,), lambda y, x: _kolmogorov(n + 1)(x))
+    return ordered("kolmogorov_order", (n,), lambda y, x: kolmogorov_order(n + 1)(x))
 
 
 def _quantile_slope(z: DimArray) -> DimArray:
     """The derivative of a quantile ``z`` of the normal distribution."""
-    return scaled(math.sqrt(2 * math.pi), exp(_half(square(z))))
+    return scaled(math.sqrt(2 * math.pi), exp(halved(square(z))))
 
 
 def _complement(*slopes: Function | None) -> Sequence[Function | None]:
@@ -228,19 +226,19 @@ def _complement(*slopes: Function | None) -> Sequence[Function | None]:
 
 
 _DEGREES = constant_in("df", "chndtr(x, df, nc)")
-_chndtr_density = elementwise(
+chndtr_density = elementwise(
     "chndtr_density",
     _DEGREES,
-    lambda y, df, nc, x: _half(subtract(_chndtr_density(add(df, c(2.0)), nc, x), y)),
-    lambda y, df, nc, x: _half(subtract(_chndtr_density(subtract(df, c(2.0)), nc, x), y)),
+    lambda y, df, nc, x: halved(subtract(chndtr_density(add(df, c(2.0)), nc, x), y)),
+    lambda y, df, nc, x: halved(subtract(chndtr_density(subtract(df, c(2.0)), nc, x), y)),
 )
 
 
-_F_IN = [_in_double(functools.partial(_f_in, k)) for k in (0, 1)]
-_F = [lambda y, *xs, f=f: f(*xs) for f in (*_F_IN, _f_density)]
+f_in_degrees = [_in_double(functools.partial(_f_in, k)) for k in (0, 1)]
+_F = [lambda y, *xs, f=f: f(*xs) for f in (*f_in_degrees, f_density)]
 _GAMMA = [
     lambda y, a, b, x: scale(of_gamma.density(b, multiply(a, x)), x),
-    lambda y, a, b, x: _gamma_slope(b, multiply(a, x)),
+    lambda y, a, b, x: of_gamma.gammainc_order(1)(b, multiply(a, x)),
     lambda y, a, b, x: scale(of_gamma.density(b, multiply(a, x)), a),
 ]
 _SUCCESSES = [None, None, lambda y, k, n, p: _of_successes(k, n, p)]
@@ -251,11 +249,11 @@ _INVERSE = "Differentiated implicitly."
 _WHOLE = "Counts are rounded down: no gradient passes to them."
 # fmt: off
 stdtr = special(
-    "stdtr", lambda y, v, t: _t_drift(1)(v, t), lambda y, v, t: _t_density(v, t),
+    "stdtr", lambda y, v, t: t_drift(1)(v, t), lambda y, v, t: t_density(v, t),
     domain=("positive", "real"), operands=("df", "t"), says="Distribution function of Student's t with df degrees of freedom.",
     source="The derivative in df is one of the incomplete beta function, DLMF 8.17.")
 stdtrit = special(
-    "stdtrit", lambda t, v, p: negative(_t_shift(v, t)), lambda t, v, p: reciprocal(_t_density(v, t)),
+    "stdtrit", lambda t, v, p: negative(_t_shift(v, t)), lambda t, v, p: reciprocal(t_density(v, t)),
     domain=("positive", "fraction"), operands=("df", "p"), says="Quantile function of Student's t with df degrees of freedom.",
     source=_INVERSE)
 fdtr = special(
@@ -267,8 +265,8 @@ fdtrc = special(
     domain="positive", operands=("dfn", "dfd", "x"), says="Survival function of the F distribution.",
     source="Those in dfn and dfd are derivatives of the incomplete beta function at dfn x / (dfd + dfn x), DLMF 8.17.")
 fdtri = special(
-    "fdtri", lambda x, n, d, p: implicit(x, _F_IN[0](n, d, x), _f_density(n, d, x)),
-    lambda x, n, d, p: implicit(x, _F_IN[1](n, d, x), _f_density(n, d, x)), lambda x, n, d, p: reciprocal(_f_density(n, d, x)),
+    "fdtri", lambda x, n, d, p: implicit(x, f_in_degrees[0](n, d, x), f_density(n, d, x)),
+    lambda x, n, d, p: implicit(x, f_in_degrees[1](n, d, x), f_density(n, d, x)), lambda x, n, d, p: reciprocal(f_density(n, d, x)),
     domain=("positive", "above_one", "tail"), operands=("dfn", "dfd", "p"), says="Quantile function of the F distribution.",
     source=_INVERSE)
 bdtr = special(
@@ -314,17 +312,17 @@ gdtrc = special(
     "gdtrc", *_complement(*_GAMMA),
     domain="positive", operands=("a", "b", "x"), says="Survival function of the gamma distribution of rate a and shape b.")
 gdtrix = special(
-    "gdtrix", lambda x, a, b, p: _rate(x, a), lambda x, a, b, p: divide(of_gamma._shift(b, multiply(a, x)), a),
-    lambda x, a, b, p: divide(of_gamma._rise(b, p, multiply(a, x)), a),
+    "gdtrix", lambda x, a, b, p: _rate(x, a), lambda x, a, b, p: divide(of_gamma.inverse_shift(b, multiply(a, x)), a),
+    lambda x, a, b, p: divide(of_gamma.inverse_rise(b, p, multiply(a, x)), a),
     domain=("positive", "positive", "fraction"), operands=("a", "b", "p"), says="Quantile function of the gamma distribution of rate a and shape b.",
     source=_INVERSE)
 gdtria = special(
-    "gdtria", lambda a, p, b, x: divide(of_gamma._rise(b, p, multiply(a, x)), x),
-    lambda a, p, b, x: divide(of_gamma._shift(b, multiply(a, x)), x), lambda a, p, b, x: _rate(a, x),
+    "gdtria", lambda a, p, b, x: divide(of_gamma.inverse_rise(b, p, multiply(a, x)), x),
+    lambda a, p, b, x: divide(of_gamma.inverse_shift(b, multiply(a, x)), x), lambda a, p, b, x: _rate(a, x),
     domain=("fraction", "positive", "positive"), operands=("p", "b", "x"), says="Inverse in a of gdtr: the rate with gdtr(a, b, x) = p.",
     source=_INVERSE)
 chdtri = special(
-    "chdtri", lambda x, v, p: of_gamma._shift(_half(v), _half(x)), lambda x, v, p: scaled(2.0, of_gamma._fall(_half(v), p, _half(x))),
+    "chdtri", lambda x, v, p: of_gamma.inverse_shift(halved(v), halved(x)), lambda x, v, p: scaled(2.0, of_gamma.inverse_fall(halved(v), p, halved(x))),
     domain=("positive", "fraction"), operands=("v", "p"), says="Inverse in x of chdtrc: the x with chdtrc(v, x) = p.",
     source=_INVERSE)
 nrdtrimn = special(
@@ -335,11 +333,11 @@ nrdtrisd = special(
     lambda y, mn, p, x: _rate(multiply(y, _quantile_slope(ndtri(p))), ndtri(p)), lambda y, mn, p, x: reciprocal(ndtri(p)),
     domain=("real", "tail", "real"), operands=("mn", "p", "x"), says="Deviation of the normal distribution of mean mn with the quantile x at p.")
 chndtr = special(
-    "chndtr", lambda y, x, df, nc: _chndtr_density(df, nc, x), _DEGREES, lambda y, x, df, nc: negative(_chndtr_density(add(df, c(2.0)), nc, x)),
+    "chndtr", lambda y, x, df, nc: chndtr_density(df, nc, x), _DEGREES, lambda y, x, df, nc: negative(chndtr_density(add(df, c(2.0)), nc, x)),
     domain=("positive", "count", "positive"), operands=("x", "df", "nc"), says="Distribution function of the noncentral chi-square distribution.",
     source="The density of df degrees of freedom, and minus that of two more, from Bessel functions, DLMF 10.25.2.")
 kolmogorov = special(
-    "kolmogorov", lambda y, x: _kolmogorov(1)(x),
+    "kolmogorov", lambda y, x: kolmogorov_order(1)(x),
     domain="positive", says="Survival function of Kolmogorov's distribution, of the largest deviation from a distribution.",
     source="Term by term, of the series that converges faster: DLMF 20.2 near 0 after 20.7.32.")
 # fmt: on

@@ -8,7 +8,6 @@ from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.elementwise import (
-    _power_base,
     absolute_real,
     c,
     clip_both,
@@ -21,6 +20,7 @@ from namedgrad.rules.elementwise import (
     ordered,
     part_of_length,
     power,
+    power_base,
     promoted,
     reciprocal,
     square,
@@ -89,7 +89,7 @@ radian = special(
     "radian", lambda y, *x: c(_DEGREE), lambda y, *x: c(_DEGREE / 60), lambda y, *x: c(_DEGREE / 3600),
     domain="real", operands=("d", "m", "s"), says="Angle of d degrees, m minutes and s seconds in radians.")
 powm1 = special(
-    "powm1", lambda o, x, y: _power_base(x, y), lambda o, x, y: multiply(power(x, y), log_of_base(promoted(x, o), y)),
+    "powm1", lambda o, x, y: power_base(x, y), lambda o, x, y: multiply(power(x, y), log_of_base(promoted(x, o), y)),
     domain=("positive", "real"), operands=("x", "y"), says="x**y - 1, accurate where the power is near 1.")
 huber = special(
     "huber", lambda y, delta, r: maximum(subtract(absolute_real(r), delta), c(0)), lambda y, delta, r: clip_both(r, negative(delta), delta),

@@ -145,9 +145,9 @@ density = _density(0)
 
 
 @functools.cache
-def _lower(n: int) -> Callable[..., DimArray]:
+def gammainc_order(n: int) -> Callable[..., DimArray]:
     """The n-th derivative of the regularized lower incomplete gamma function in ``a``."""
-    return ordered("gammainc_order", (n,), lambda y, a, x: _lower(n + 1)(a, x), lambda y, a, x: _density(n)(a, x))
+    return ordered("gammainc_order", (n,), lambda y, a, x: gammainc_order(n + 1)(a, x), lambda y, a, x: _density(n)(a, x))
 
 
 # ------------------------------------------------------------------------------------------------ its inverse
@@ -181,9 +181,9 @@ def _shift_in_x(s: DimArray, a: DimArray, x: DimArray) -> DimArray:
     return subtract(scale(s, _decay(a, x)), subtract(log(x), digamma(a)))
 
 
-_shift = with_slopes(
-    lambda a, x: implicit(x, _lower(1)(a, x), density(a, x)),
-    lambda s, a, x: subtract(implicit(x, _lower(2)(a, x), density(a, x)), scale(s, subtract(log(x), digamma(a)))),
+inverse_shift = with_slopes(
+    lambda a, x: implicit(x, gammainc_order(1)(a, x), density(a, x)),
+    lambda s, a, x: subtract(implicit(x, gammainc_order(2)(a, x), density(a, x)), scale(s, subtract(log(x), digamma(a)))),
     _shift_in_x,
 )
 
@@ -200,37 +200,37 @@ def _steepness(sign: int) -> Callable[..., DimArray]:
 
     return with_slopes(
         lambda a, p, x: inverse(density(a, x)) if sign > 0 else negative(inverse(density(a, x))),
-        lambda y, a, p, x: scale(y, _shift_in_x(_shift(a, x), a, x)),
+        lambda y, a, p, x: scale(y, _shift_in_x(inverse_shift(a, x), a, x)),
         bend,
         None,
     )
 
 
-_rise, _fall = _steepness(1), _steepness(-1)
+inverse_rise, inverse_fall = _steepness(1), _steepness(-1)
 _SOURCE = "The derivative in a is an integral of the density times log(t) - ψ(a), on the side of the smaller tail."
 # fmt: off
 gammainc = special(
-    "gammainc", lambda y, a, x: _lower(1)(a, x), lambda y, a, x: density(a, x),
+    "gammainc", lambda y, a, x: gammainc_order(1)(a, x), lambda y, a, x: density(a, x),
     domain="positive", operands=("a", "x"), says="Regularized lower incomplete gamma function P(a, x).",
     torch="torch.special.gammainc", source=_SOURCE)
 gammaincc = special(
-    "gammaincc", lambda y, a, x: negative(_lower(1)(a, x)), lambda y, a, x: negative(density(a, x)),
+    "gammaincc", lambda y, a, x: negative(gammainc_order(1)(a, x)), lambda y, a, x: negative(density(a, x)),
     domain="positive", operands=("a", "x"), says="Regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x).",
     torch="torch.special.gammaincc", source=_SOURCE)
 gammaincinv = special(
-    "gammaincinv", lambda x, a, p: _shift(a, x), lambda x, a, p: _rise(a, p, x),
+    "gammaincinv", lambda x, a, p: inverse_shift(a, x), lambda x, a, p: inverse_rise(a, p, x),
     domain=("positive", "fraction"), operands=("a", "p"), says="Inverse in x of the lower function: the x with P(a, x) = p.",
     source="Differentiated implicitly.")
 gammainccinv = special(
-    "gammainccinv", lambda x, a, q: _shift(a, x), lambda x, a, q: _fall(a, q, x),
+    "gammainccinv", lambda x, a, q: inverse_shift(a, x), lambda x, a, q: inverse_fall(a, q, x),
     domain=("positive", "fraction"), operands=("a", "q"), says="Inverse in x of the upper function: the x with Q(a, x) = q.",
     source="Differentiated implicitly.")
 chdtr = special(
-    "chdtr", lambda y, v, x: scaled(0.5, _lower(1)(scaled(0.5, v), scaled(0.5, x))),
+    "chdtr", lambda y, v, x: scaled(0.5, gammainc_order(1)(scaled(0.5, v), scaled(0.5, x))),
     lambda y, v, x: scaled(0.5, density(scaled(0.5, v), scaled(0.5, x))),
     domain="positive", operands=("v", "x"), says="Distribution function of the chi-square distribution with v degrees of freedom.")
 chdtrc = special(
-    "chdtrc", lambda y, v, x: scaled(-0.5, _lower(1)(scaled(0.5, v), scaled(0.5, x))),
+    "chdtrc", lambda y, v, x: scaled(-0.5, gammainc_order(1)(scaled(0.5, v), scaled(0.5, x))),
     lambda y, v, x: scaled(-0.5, density(scaled(0.5, v), scaled(0.5, x))),
     domain="positive", operands=("v", "x"), says="Survival function of the chi-square distribution with v degrees of freedom.")
 # fmt: on

@@ -13,74 +13,44 @@ from namedgrad.rules.structure import add, negative, scale
 
 
 @functools.cache
-def _order(i: int, j: int, k: int) -> Function:
-    """The derivative of orders ``i`` in the first parameter, ``j`` in the second and ``k`` in the third."""
-    if i == j == k == 0:
-        return hyp2f1
-    return ordered(
-        "hyp2f1_order",
-        (i, j, k),
-        lambda y, *xs: _order(i + 1, j, k)(*xs),
-        lambda y, *xs: _order(i, j + 1, k)(*xs),
-        lambda y, *xs: _order(i, j, k + 1)(*xs),
-        lambda y, *xs: _slope(i, j, k, *xs),
-    )
+def _order(name: str, orders: tuple[int, ...]) -> Function:
+    """The derivative of these orders in the parameters, of which the last one divides."""
+    if not any(orders):
+        return hyp2f1 if name == "hyp2f1" else hyp1f1
+
+    def partial(k: int) -> Function:
+        return lambda y, *xs: _order(name, tuple(n + (i == k) for i, n in enumerate(orders)))(*xs)
+
+    partials = [partial(k) for k in range(len(orders))]
+    return ordered(f"{name}_order", orders, *partials, lambda y, *xs: _slope(name, orders, *xs))
 
 
-def _slope(i: int, j: int, k: int, first: DimArray, second: DimArray, third: DimArray, x: DimArray) -> DimArray:
-    """Leibniz' rule for ``a b / c F(a + 1, b + 1; c + 1; x)``, DLMF 15.5.1."""
-    after = [add(v, c(1.0)) for v in (first, second, third)]
-    terms = []
-    for p, q, r in itertools.product(range(min(i, 1) + 1), range(min(j, 1) + 1), range(k + 1)):
-        count = math.comb(i, p) * math.comb(j, q) * math.comb(k, r) * (-1) ** r * math.factorial(r)
-        factor = _order(i - p, j - q, k - r)(*after, x)
-        factor = factor if count == 1 else scaled(float(count), factor)
-        for v in ([] if p else [first]) + ([] if q else [second]):
-            factor = scale(v, factor)  # of a polynomial it is 0 where that of the next one is infinite
+def _slope(name: str, orders: tuple[int, ...], *operands: DimArray) -> DimArray:
+    """Leibniz' rule for ``a b / c F(a + 1, b + 1; c + 1; x)``, DLMF 15.5.1, or ``a / b M(a + 1, b + 1, x)``, 13.3.15."""
+    *factors, divisor, x = operands
+    after, terms = [add(v, c(1.0)) for v in operands[:-1]], []
+    for taken in itertools.product(*(range(min(n, 1) + 1) for n in orders[:-1]), range(orders[-1] + 1)):
+        *ones, r = taken
+        count = math.prod(map(math.comb, orders, taken)) * (-1) ** r * math.factorial(r)
+        term = _order(name, tuple(n - k for n, k in zip(orders, taken, strict=True)))(*after, x)
+        term = term if count == 1 else scaled(float(count), term)
+        for v in (v for v, one in zip(factors, ones, strict=True) if not one):
+            term = scale(v, term)  # of a polynomial it is 0 where that of the next one is infinite
         for _ in range(r + 1):
-            factor = divide(factor, third)
-        terms.append(factor)
-    return functools.reduce(add.two, terms)
-
-
-@functools.cache
-def _kummer(i: int, j: int) -> Function:
-    """The derivative of orders ``i`` in the first parameter and ``j`` in the second."""
-    if i == j == 0:
-        return hyp1f1
-    return ordered(
-        "hyp1f1_order",
-        (i, j),
-        lambda y, *xs: _kummer(i + 1, j)(*xs),
-        lambda y, *xs: _kummer(i, j + 1)(*xs),
-        lambda y, *xs: _kummer_slope(i, j, *xs),
-    )
-
-
-def _kummer_slope(i: int, j: int, first: DimArray, second: DimArray, x: DimArray) -> DimArray:
-    """Leibniz' rule for ``a / b M(a + 1, b + 1, x)``, DLMF 13.3.15."""
-    after = add(first, c(1.0)), add(second, c(1.0))
-    terms = []
-    for p, r in itertools.product(range(min(i, 1) + 1), range(j + 1)):
-        count = math.comb(i, p) * math.comb(j, r) * (-1) ** r * math.factorial(r)
-        factor = _kummer(i - p, j - r)(*after, x)
-        factor = factor if count == 1 else scaled(float(count), factor)
-        factor = factor if p else scale(first, factor)
-        for _ in range(r + 1):
-            factor = divide(factor, second)
-        terms.append(factor)
+            term = divide(term, divisor)
+        terms.append(term)
     return functools.reduce(add.two, terms)
 
 
 # fmt: off
 hyp2f1 = special(
-    "hyp2f1", lambda y, *xs: _order(1, 0, 0)(*xs), lambda y, *xs: _order(0, 1, 0)(*xs), lambda y, *xs: _order(0, 0, 1)(*xs),
-    lambda y, *xs: _slope(0, 0, 0, *xs),
+    "hyp2f1", lambda y, *xs: _order("hyp2f1", (1, 0, 0))(*xs), lambda y, *xs: _order("hyp2f1", (0, 1, 0))(*xs), lambda y, *xs: _order("hyp2f1", (0, 0, 1))(*xs),
+    lambda y, *xs: _slope("hyp2f1", (0, 0, 0), *xs),
     domain=("positive", "positive", "positive", "unit"), operands=("a", "b", "c", "x"),
     says="Gauss' hypergeometric function.",
     source="The derivative in x is DLMF 15.5.1; those in a, b and c by series and their continuation along 15.10.1.")
 hyp1f1 = special(
-    "hyp1f1", lambda y, *xs: _kummer(1, 0)(*xs), lambda y, *xs: _kummer(0, 1)(*xs), lambda y, *xs: _kummer_slope(0, 0, *xs),
+    "hyp1f1", lambda y, *xs: _order("hyp1f1", (1, 0))(*xs), lambda y, *xs: _order("hyp1f1", (0, 1))(*xs), lambda y, *xs: _slope("hyp1f1", (0, 0), *xs),
     domain=("positive", "positive", "real"), operands=("a", "b", "x"), says="Kummer's confluent hypergeometric function.",
     source="The derivative in x is DLMF 13.3.15; those in a and b by the power series, below 0 after 13.2.39, at arguments of size up to 1400, if 8 digits are left.")
 hyp0f1 = special(

@@ -61,13 +61,13 @@ def _from_value(name: str) -> Function:
 
 
 @functools.cache
-def _incomplete(kernel: str, a: float, n: int) -> Function:
+def incomplete(kernel: str, a: float, n: int) -> Function:
     """The n-th derivative of the incomplete F or E in the parameter."""
     return ordered(
         kernel,
         (n,),
         lambda y, phi, m: _arc(n, a, phi, m),
-        lambda y, phi, m: _incomplete(kernel, a, n + 1)(phi, m),
+        lambda y, phi, m: incomplete(kernel, a, n + 1)(phi, m),
     )
 
 
@@ -123,11 +123,11 @@ ellipe = special(
     "ellipe", lambda y, m: elliptic("ellipe_order", 1)(_rest(m)),
     domain="unit", operands=("m",), says="Complete elliptic integral of the second kind of parameter m.")
 ellipkinc = special(
-    "ellipkinc", lambda y, phi, m: _arc(0, 0.5, phi, m), lambda y, phi, m: _incomplete("ellipkinc_order", 0.5, 1)(phi, m),
+    "ellipkinc", lambda y, phi, m: _arc(0, 0.5, phi, m), lambda y, phi, m: incomplete("ellipkinc_order", 0.5, 1)(phi, m),
     domain=("real", "unit"), operands=("phi", "m"), says="Incomplete elliptic integral of the first kind of amplitude phi and parameter m.",
     source="The first derivative in m is a symmetric integral of Carlson, DLMF 19.25; higher ones by quadrature after sin θ = tanh u.")
 ellipeinc = special(
-    "ellipeinc", lambda y, phi, m: _arc(0, -0.5, phi, m), lambda y, phi, m: _incomplete("ellipeinc_order", -0.5, 1)(phi, m),
+    "ellipeinc", lambda y, phi, m: _arc(0, -0.5, phi, m), lambda y, phi, m: incomplete("ellipeinc_order", -0.5, 1)(phi, m),
     domain=("real", "unit"), operands=("phi", "m"), says="Incomplete elliptic integral of the second kind of amplitude phi and parameter m.")
 exp1 = special(
     "exp1", lambda y, x: negative(divide(exp(negative(x)), x)),
@@ -246,11 +246,11 @@ _shichi = _known(lambda x, *_: _shi_slope(x), lambda x, *_: _chi_slope(x))
 _sine_of_square = elementwise("sine_of_square", lambda y, x: multiply(scaled(math.pi, x), _cosine_of_square(x)))
 _cosine_of_square = elementwise("cosine_of_square", lambda y, x: multiply(scaled(-math.pi, x), _sine_of_square(x)))
 _fresnel = _known(lambda x, *_: _sine_of_square(x), lambda x, *_: _cosine_of_square(x))
-_airy: list[Function] = _known(
-    lambda x, *v: _airy[1](x, *v),
-    lambda x, *v: scale(_airy[0](x, *v), x),  # 0 at infinity
-    lambda x, *v: _airy[3](x, *v),
-    lambda x, *v: multiply(x, _airy[2](x, *v)),
+airy_parts: list[Function] = _known(
+    lambda x, *v: airy_parts[1](x, *v),
+    lambda x, *v: scale(airy_parts[0](x, *v), x),  # 0 at infinity
+    lambda x, *v: airy_parts[3](x, *v),
+    lambda x, *v: multiply(x, airy_parts[2](x, *v)),
 )
 
 
@@ -361,5 +361,5 @@ def airy(x: DimArray) -> tuple[DimArray, DimArray, DimArray, DimArray]:
     >>> ai.data.round(4), bi.data.round(4)
     (array([0.2274, 0.355 , 0.0349]), array([-0.4123,  0.6149,  3.2981]))
     """
-    ai, aip, bi, bip = all_of("airy", _airy, constant(x))
+    ai, aip, bi, bip = all_of("airy", airy_parts, constant(x))
     return ai, aip, bi, bip

@@ -12,16 +12,26 @@ from collections.abc import Callable
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import c, divide, exp, power, reciprocal, square
-from namedgrad.rules.special import beta, distributions, gamma
+from namedgrad.rules.special import beta, gamma
 from namedgrad.rules.special.bessel import i0, j0, k0, y0
 from namedgrad.rules.special.cylinder import modstruve, struve
 from namedgrad.rules.special.declare import Function, constant_in, scaled
+from namedgrad.rules.special.distributions import (
+    chndtr_density,
+    f_density,
+    f_in_degrees,
+    halved,
+    kolmogorov_order,
+    odds_density,
+    odds_flow,
+    t_density,
+    t_drift,
+)
 from namedgrad.rules.special.hypergeometric import hyp1f1
-from namedgrad.rules.special.integrals import _airy, all_of, known_parts
+from namedgrad.rules.special.integrals import airy_parts, all_of, known_parts
 from namedgrad.rules.structure import add, multiply, negative, subtract
 
 _ONE = c(1.0)
-_half, _chi, _odds = distributions._half, distributions._chndtr_density, distributions._odds_density
 
 
 def _inverse(name: str, operands: str, unknown: str, **slopes: Callable[..., DimArray]) -> Function:
@@ -43,21 +53,21 @@ def _inverse(name: str, operands: str, unknown: str, **slopes: Callable[..., Dim
 
 # slopes of distribution functions, of their operands in alphabetical order
 _GAMMA: dict[str, Function] = {
-    "a": lambda a, b, x: multiply(x, gamma.density(b, multiply(a, x))), "b": lambda a, b, x: gamma._lower(1)(b, multiply(a, x)),
+    "a": lambda a, b, x: multiply(x, gamma.density(b, multiply(a, x))), "b": lambda a, b, x: gamma.gammainc_order(1)(b, multiply(a, x)),
     "x": lambda a, b, x: multiply(a, gamma.density(b, multiply(a, x))),
 }  # fmt: skip
-_BETA: dict[str, Function] = {"a": beta._lower(1, 0), "b": beta._lower(0, 1), "x": beta.density}
+_BETA: dict[str, Function] = {"a": beta.betainc_order(1, 0), "b": beta.betainc_order(0, 1), "x": beta.density}
 _CHI: dict[str, Function] = {
-    "v": lambda v, x: _half(gamma._lower(1)(_half(v), _half(x))), "x": lambda v, x: _half(gamma.density(_half(v), _half(x))),
+    "v": lambda v, x: halved(gamma.gammainc_order(1)(halved(v), halved(x))), "x": lambda v, x: halved(gamma.density(halved(v), halved(x))),
 }  # fmt: skip
-_T: dict[str, Function] = {"df": distributions._t_drift(1), "t": distributions._t_density}
+_T: dict[str, Function] = {"df": t_drift(1), "t": t_density}
 _F: dict[str, Function] = {
-    "dfd": lambda d, n, x: distributions._F_IN[1](n, d, x), "dfn": lambda d, n, x: distributions._F_IN[0](n, d, x),
-    "x": lambda d, n, x: distributions._f_density(n, d, x),
+    "dfd": lambda d, n, x: f_in_degrees[1](n, d, x), "dfn": lambda d, n, x: f_in_degrees[0](n, d, x),
+    "x": lambda d, n, x: f_density(n, d, x),
 }  # fmt: skip
-_NONCENTRAL_CHI: dict[str, Function] = {"nc": lambda df, nc, x: negative(_chi(add(df, c(2.0)), nc, x)), "x": _chi}
+_NONCENTRAL_CHI: dict[str, Function] = {"nc": lambda df, nc, x: negative(chndtr_density(add(df, c(2.0)), nc, x)), "x": chndtr_density}
 _POISSON: dict[str, Function] = {
-    "k": lambda k, m: negative(gamma._lower(1)(add(k, _ONE), m)), "m": lambda k, m: negative(gamma.density(add(k, _ONE), m)),
+    "k": lambda k, m: negative(gamma.gammainc_order(1)(add(k, _ONE), m)), "m": lambda k, m: negative(gamma.density(add(k, _ONE), m)),
 }  # fmt: skip
 
 
@@ -65,7 +75,7 @@ def _of_odds(density: Callable[..., DimArray]) -> Function:
     """Of the noncentral F distribution, by its parameters as those of one of beta: ``a, b``, half of ``nc``, and odds."""
 
     def slope(d: DimArray, n: DimArray, nc: DimArray, x: DimArray) -> DimArray:
-        return density(n, d, _half(nc), divide(multiply(n, x), d))
+        return density(n, d, halved(nc), divide(multiply(n, x), d))
 
     return slope
 
@@ -76,16 +86,16 @@ def _faded(nc: DimArray, r: DimArray, y: DimArray) -> DimArray:
 
 
 def _ncf_density(n: DimArray, d: DimArray, nc: DimArray, r: DimArray) -> DimArray:
-    a, b, share = _half(n), _half(d), divide(r, add(_ONE, r))
+    a, b, share = halved(n), halved(d), divide(r, add(_ONE, r))
     more = _faded(nc, r, hyp1f1(negative(b), a, negative(multiply(nc, share))))
-    return multiply(divide(n, d), multiply(_odds(0, 0, a, b, r), more))
+    return multiply(divide(n, d), multiply(odds_density(0, 0, a, b, r), more))
 
 
 def _ncf_in_nc(n: DimArray, d: DimArray, nc: DimArray, r: DimArray) -> DimArray:
     """Minus half of ``x (1 - x)`` times the density of beta over ``a``, of every term."""
-    a, b, share = _half(n), _half(d), divide(r, add(_ONE, r))
+    a, b, share = halved(n), halved(d), divide(r, add(_ONE, r))
     more = _faded(nc, r, hyp1f1(subtract(_ONE, b), add(a, _ONE), negative(multiply(nc, share))))
-    return scaled(-0.5, multiply(divide(distributions._odds_flow(0, 0, a, b, r), a), more))
+    return scaled(-0.5, multiply(divide(odds_flow(a, b, r), a), more))
 
 
 _NONCENTRAL_F = {"nc": _of_odds(_ncf_in_nc), "x": _of_odds(_ncf_density)}
@@ -140,7 +150,7 @@ _SEVERAL = {
     "pbdv": _cylinder("pbdv(v, x)", _weber), "pbvv": _cylinder("pbvv(v, x)", _weber),  # DLMF 12.2.2
     "pbwa": _cylinder("pbwa(a, x)", lambda a, x: subtract(a, scaled(0.25, square(x)))),  # DLMF 12.14.2
     "itj0y0": _integrals(j0, y0), "iti0k0": _integrals(i0, k0),
-    "itairy": _integrals(*(lambda x, k=k, s=s: all_of("airy", _airy, scaled(s, x))[k] for s in (1.0, -1.0) for k in (0, 2))),
+    "itairy": _integrals(*(lambda x, k=k, s=s: all_of("airy", airy_parts, scaled(s, x))[k] for s in (1.0, -1.0) for k in (0, 2))),
     "modfresnelp": _fresnel(1), "modfresnelm": _fresnel(-1),
 }  # fmt: skip
 RULES: dict[str, Callable[..., DimArray | tuple[DimArray, ...]]] = {
@@ -160,5 +170,5 @@ RULES: dict[str, Callable[..., DimArray | tuple[DimArray, ...]]] = {
     "gdtrib": _inverse("gdtrib", "a p x", "b", **_GAMMA), "chdtriv": _inverse("chdtriv", "p x", "v", **_CHI),
     "stdtridf": _inverse("stdtridf", "p t", "df", **_T), "fdtridfd": _inverse("fdtridfd", "dfn p x", "dfd", **_F),
     "pdtrik": _inverse("pdtrik", "p m", "k", **_POISSON),
-    "kolmogi": _inverse("kolmogi", "p", "x", x=distributions._kolmogorov(1)),
+    "kolmogi": _inverse("kolmogi", "p", "x", x=kolmogorov_order(1)),
 }  # fmt: skip

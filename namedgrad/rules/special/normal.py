@@ -13,9 +13,8 @@ from collections.abc import Callable
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import c, exp, ordered, reciprocal, square
-from namedgrad.rules.special.declare import ByValue, is_formula, scaled, special
+from namedgrad.rules.special.declare import ByValue, by_value, scaled, special
 from namedgrad.rules.structure import add, equal, multiply, negative, scale, subtract, where
-from namedgrad.trace import innermost
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 _ROOT_HALF = math.sqrt(0.5)
@@ -31,13 +30,9 @@ def _erfcx(n: int) -> Callable[..., DimArray]:
     return ordered("erfcx_order", (n,), lambda y, x: scaled(-2.0 * (n + 1), _erfcx(n + 1)(x)))
 
 
-_erfcx_by_value = elementwise("erfcx_slope", lambda s, x, y: scaled(8.0, _erfcx(2)(x)), None)
-
-
-def _erfcx_slope(y: DimArray, x: DimArray) -> DimArray:
-    return scaled(-2.0, _erfcx(1)(x)) if x.dtype.kind == "c" or is_formula(x) else _erfcx_by_value(x, innermost(y))
-
-
+_erfcx_slope = by_value(
+    lambda y, x: scaled(-2.0, _erfcx(1)(x)), elementwise("erfcx_slope", lambda s, x, y: scaled(8.0, _erfcx(2)(x)), None)
+)
 _ratio = elementwise("erfcx_ratio", lambda y, x: subtract(scaled(2.0, multiply(y, add(x, y))), c(1.0)))
 
 
@@ -46,25 +41,20 @@ def _hazard_order(n: int) -> Callable[..., DimArray]:
     return ordered("normal_hazard_order", (n,), lambda y, x: _hazard_order(n + 1)(x))
 
 
-_hazard_bend = elementwise("normal_hazard_bend", lambda b, x, y: _hazard_order(2)(x), None)
-
-
-def _hazard_slope(y: DimArray, x: DimArray) -> DimArray:
+def _plain_slope(y: DimArray, x: DimArray) -> DimArray:
     """The density falls to 0 faster than the hazard's excess over ``-x`` grows; that excess falls as ``-1 / x``."""
-    if x.dtype.kind != "c" and not is_formula(x):
-        return _hazard_bend(x, innermost(y))
     slope = scale(y, scaled(1 / _ROOT_HALF, _ratio(scaled(-_ROOT_HALF, x))))
     return negative(where(equal(x, c(-math.inf)), c(1.0), slope))
 
 
+_hazard_slope = by_value(
+    _plain_slope, elementwise("normal_hazard_bend", lambda b, x, y: _hazard_order(2)(x), None)
+)
 _hazard = elementwise("normal_hazard", _hazard_slope)
-_hazard_by_value = elementwise("log_ndtr_slope", lambda s, x, y: _hazard_slope(s, x), None)
-
-
-def _log_ndtr_slope(y: DimArray, x: DimArray) -> DimArray:
-    """The hazard at ``x``, whose logarithm of the distribution function is ``y``."""
-    return _hazard(x) if x.dtype.kind == "c" or is_formula(x) else _hazard_by_value(x, innermost(y))
-
+# the hazard at x, whose logarithm of the distribution function is y
+_log_ndtr_slope = by_value(
+    lambda y, x: _hazard(x), elementwise("log_ndtr_slope", lambda s, x, y: _hazard_slope(s, x), None)
+)
 # fmt: off
 erf = special(
     "erf", lambda y, x: scaled(_TWO_OVER_ROOT_PI, _gauss(x)),
@@ -86,7 +76,7 @@ ndtr = special(
     "ndtr", lambda y, x: scaled(1 / math.sqrt(2 * math.pi), exp(scaled(-0.5, square(x)))),
     domain="real", says="Distribution function of the standard normal distribution.", torch="torch.special.ndtr")
 log_ndtr = special(
-    "log_ndtr", lambda y, x: _log_ndtr_slope(y, x),
+    "log_ndtr", _log_ndtr_slope,
     domain="real", says="Logarithm of the distribution function of the standard normal distribution.",
     torch="torch.special.log_ndtr", form=ByValue,
     source="The derivative is √(2/π) / erfcx(-x / √2), which neither over- nor underflows in the left tail.")

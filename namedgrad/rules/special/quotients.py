@@ -8,8 +8,8 @@ import math
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import absolute_real, c, greater, less, logical_and, logical_or, ordered, rint
-from namedgrad.rules.special.beta import _against_sum, beta, sine_and_slope
-from namedgrad.rules.special.declare import Function, is_formula, scaled, special
+from namedgrad.rules.special.beta import against_sum, beta, sine_and_slope
+from namedgrad.rules.special.declare import Function, by_value, is_formula, scaled, special
 from namedgrad.rules.special.gamma import digamma, gamma
 from namedgrad.rules.structure import (
     add,
@@ -23,7 +23,6 @@ from namedgrad.rules.structure import (
     subtract,
     where,
 )
-from namedgrad.trace import innermost
 
 _ONE = c(1.0)
 
@@ -34,12 +33,9 @@ def _rgamma(n: int) -> Function:
     return ordered("rgamma_order", (n,), lambda y, x: _rgamma(n + 1)(x))
 
 
-_rgamma_by_value = elementwise("rgamma_slope", lambda s, x, y: _rgamma(2)(x), None)
-
-
-def _rgamma_slope(y: DimArray, x: DimArray) -> DimArray:
-    plain = x.dtype.kind == "c" or is_formula(x)
-    return negative(multiply(y, digamma(x))) if plain else _rgamma_by_value(x, innermost(y))
+_rgamma_slope = by_value(
+    lambda y, x: negative(multiply(y, digamma(x))), elementwise("rgamma_slope", lambda s, x, y: _rgamma(2)(x), None)
+)
 
 
 def _poch_in_base(y: DimArray, a: DimArray, m: DimArray) -> DimArray:
@@ -47,7 +43,7 @@ def _poch_in_base(y: DimArray, a: DimArray, m: DimArray) -> DimArray:
 
     Next to that at 0 only its derivatives cancel.
     """
-    usual = negative(scale(y, _against_sum(a, m)))
+    usual = negative(scale(y, against_sum(a, m)))
     if is_formula(y):
         return usual
     last = a.level is None and m.level is None
@@ -62,39 +58,39 @@ def _poch_in_base(y: DimArray, a: DimArray, m: DimArray) -> DimArray:
 
 def _binom_in_number(y: DimArray, n: DimArray, k: DimArray) -> DimArray:
     rest = add(subtract(n, k), _ONE)
-    usual = negative(scale(y, _against_sum(rest, k)))
-    if is_formula(y) or known_true(not_equal(y, c(0))):
-        return usual
-    zero = equal(y, c(0))
-    return where(zero, _binom_where_0(zero, n, k, in_number=True), usual)
+    return _where_0(y, n, k, negative(scale(y, against_sum(rest, k))), in_number=True)
 
 
 def _binom_in_choice(y: DimArray, n: DimArray, k: DimArray) -> DimArray:
     rest, after = add(subtract(n, k), _ONE), add(k, _ONE)
-    usual = negative(scale(y, _against_sum(after, subtract(rest, after))))
+    return _where_0(y, n, k, negative(scale(y, against_sum(after, subtract(rest, after)))), in_number=False)
+
+
+def _where_0(y: DimArray, n: DimArray, k: DimArray, usual: DimArray, *, in_number: bool) -> DimArray:
+    """The usual derivative of a binomial coefficient ``y``, where that is 0 the one by reflection.
+
+    That is ``-sin(π q) / π beta(n + 1, -q)``, where q is that of k and n - k that is below 0.
+    """
     if is_formula(y) or known_true(not_equal(y, c(0))):
         return usual
     zero = equal(y, c(0))
-    return where(zero, _binom_where_0(zero, n, k, in_number=False), usual)
-
-
-def _binom_where_0(zero: DimArray, n: DimArray, k: DimArray, *, in_number: bool) -> DimArray:
-    """A derivative by reflection: ``-sin(π q) / π beta(n + 1, -q)``, where q is that of k and n - k that is below 0."""
     below = logical_or(logical_not(zero), less(k, c(0)))
     n, k = where(zero, n, _ONE), where(zero, k, c(-1.0))
     q = where(below, k, subtract(n, k))
     turn, slope = sine_and_slope(q)
     top, other = add(n, _ONE), negative(q)
     size = scaled(1 / math.pi, beta(top, other))
-    in_q = multiply(size, subtract(multiply(turn, _against_sum(other, top)), slope))
-    if not in_number:
-        return where(below, in_q, negative(in_q))
-    return subtract(where(below, c(0.0), in_q), multiply(multiply(size, turn), _against_sum(top, other)))
+    there = multiply(size, subtract(multiply(turn, against_sum(other, top)), slope))  # in q
+    if in_number:
+        there = subtract(where(below, c(0.0), there), multiply(multiply(size, turn), against_sum(top, other)))
+    else:
+        there = where(below, there, negative(there))
+    return where(zero, there, usual)
 
 
 # fmt: off
 rgamma = special(
-    "rgamma", lambda y, x: _rgamma_slope(y, x),
+    "rgamma", _rgamma_slope,
     domain="real", says="One over the gamma function, which is 0 at its poles.",
     source="At real numbers below a half by reflection, DLMF 5.5.3, so at the poles of the gamma function, too.")
 gammasgn = special(

@@ -9,7 +9,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules.elementwise import c, divide, greater, sqrt, square
 from namedgrad.rules.special import cylinder
 from namedgrad.rules.special.declare import FAMILY, Function, scaled
-from namedgrad.rules.special.integrals import _incomplete, all_of, known_parts
+from namedgrad.rules.special.integrals import all_of, incomplete, known_parts
 from namedgrad.rules.structure import add, multiply, negative, subtract, where
 from namedgrad.trace import innermost
 
@@ -20,7 +20,7 @@ def _product(*parts: DimArray) -> DimArray:
 
 def _moved(u: DimArray, m: DimArray, *v: DimArray) -> DimArray:
     """The derivative of the amplitude in the parameter, of which ``u`` is an integral (DLMF 22.16.1)."""
-    return negative(multiply(_jacobi[2](u, m, *v), _incomplete("ellipkinc_order", 0.5, 1)(_jacobi[3](u, m, *v), m)))
+    return negative(multiply(_jacobi[2](u, m, *v), incomplete("ellipkinc_order", 0.5, 1)(_jacobi[3](u, m, *v), m)))
 
 
 def _delta_in_m(u: DimArray, m: DimArray, *v: DimArray) -> DimArray:

@@ -18,7 +18,7 @@ from namedgrad.rules.movement.cuts import flip_axes
 from namedgrad.rules.structure import contract as contracted
 from namedgrad.rules.structure import guarded_contract, relabel, reorder
 from namedgrad.rules.windows.geometry import private_name, sides, span, whole
-from namedgrad.rules.windows.views import Spans, _windows, add_windows, strided_windows
+from namedgrad.rules.windows.views import Spans, add_windows, cut_windows, strided_windows
 from namedgrad.trace import apply
 
 _MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -36,7 +36,7 @@ class _Convolve(Primitive):
 
     def lower(self, args: Sequence[DimArray], dims: Names, kernel: Names, over: Names, spans: Spans) -> DimArray:
         x, w = args
-        return contracted(_windows(x, dims, kernel, spans), w, (*over, *kernel))
+        return contracted(cut_windows(x, dims, kernel, spans), w, (*over, *kernel))
 
     def linear(
         self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, kernel: Names, over: Names,
@@ -49,10 +49,10 @@ class _Convolve(Primitive):
         turned = tuple(_turned(s, extent(x, c)) for s, c in zip(spans, cells, strict=True))
 
         def seen(x: DimArray) -> DimArray:
-            return relabel(_windows(x, cells, offsets, spans), there)
+            return relabel(cut_windows(x, cells, offsets, spans), there)
 
         def in_x(g: DimArray) -> Pair:
-            return Pair(relabel(_windows(g, places, offsets, turned), back), flip_axes(w, offsets))
+            return Pair(relabel(cut_windows(g, places, offsets, turned), back), flip_axes(w, offsets))
 
         def in_w(g: DimArray) -> Pair:
             return Pair(g, seen(x))

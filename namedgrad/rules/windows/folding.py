@@ -63,7 +63,7 @@ def unfold(
     size = window_sizes(x, window, "unfold")
     step, apart = whole(stride, size, "unfold: stride"), whole(dilation, size, "unfold: dilation")
     pads = sides(padding, size, "unfold")
-    new = new_names(x, size, new_dim, "unfold")
+    new = new_names(x, size, new_dim)
     return strided_windows(x, {d: span(x, d, size[d], step[d], apart[d], pads[d], "unfold") for d in size}, new)
 
 

@@ -109,16 +109,16 @@ def members(x: DimArray, dim: Name, s: Span, pad: tuple[int, int] = (0, 0)) -> D
     return e.maximum(subtract(high, low), c(0))
 
 
-def new_names(x: DimArray, dims: Mapping[Name, Any], given: Any, what: str) -> dict[Name, Name]:
+def new_names(x: DimArray, dims: Mapping[Name, Any], given: Any) -> dict[Name, Name]:
     """Names of the dims of offsets: given, or the dim's with ``_window`` appended."""
     if given is None:
         given = {d: f"{d}_window" if isinstance(d, str) else (d, "window") for d in dims}
     elif not isinstance(given, Mapping):
         if len(dims) > 1:
-            raise TypeError(f"{what}: give the names of several new dims as a mapping of dim to new name")
+            raise TypeError("unfold: give the names of several new dims as a mapping of dim to new name")
         given = dict.fromkeys(dims, given)
-    names = per_dim(given, dims, f"{what}: the new names")
+    names = per_dim(given, dims, "unfold: the new names")
     for d, name in names.items():
         if name in x.names or list(names.values()).count(name) > 1:
-            raise AxisError(f"{what}: the new dim {name!r} of {d!r} exists already in {describe(x)}; choose another name")
+            raise AxisError(f"unfold: the new dim {name!r} of {d!r} exists already in {describe(x)}; choose another name")
     return names

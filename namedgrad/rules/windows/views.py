@@ -41,7 +41,7 @@ class _Windows(Primitive):
         sizes = tuple(extent(x, d) for d in dims)
         there, back = dict(zip(cells, places, strict=True)), dict(zip(places, cells, strict=True))
         return LinearCore(
-            lambda ts: _windows(relabel(ts[0], there), places, offsets, spans),
+            lambda ts: cut_windows(relabel(ts[0], there), places, offsets, spans),
             lambda g: [relabel(_overlap_add(g, places, offsets, spans, sizes), back)],
             [like(x)],
             [dict(zip(dims, cells, strict=True))],
@@ -71,7 +71,7 @@ class _OverlapAdd(Primitive):
         there, back = dict(zip(places, cells, strict=True)), dict(zip(cells, places, strict=True))
         return LinearCore(
             lambda ts: relabel(_overlap_add(ts[0], places, offsets, spans, sizes), there),
-            lambda g: [_windows(relabel(g, back), places, offsets, spans)],
+            lambda g: [cut_windows(relabel(g, back), places, offsets, spans)],
             [like(ins[0])],
             [dict(zip((*dims, *new), (*places, *offsets), strict=True))],
             dict(zip(dims, cells, strict=True)),
@@ -81,7 +81,8 @@ class _OverlapAdd(Primitive):
 _WINDOWS, _OVERLAP_ADD = _Windows("windows"), _OverlapAdd("overlap_add")
 
 
-def _windows(x: DimArray, dims: Names, new: Names, spans: Spans) -> Any:
+def cut_windows(x: DimArray, dims: Names, new: Names, spans: Spans) -> Any:
+    """Windows along dims, the places in them along new ones."""
     return apply(_WINDOWS, (x,), dims=dims, new=new, spans=spans)
 
 
@@ -91,7 +92,7 @@ def _overlap_add(x: DimArray, dims: Names, new: Names, spans: Spans, sizes: tupl
 
 def strided_windows(x: DimArray, spans: Mapping[Name, Span], new: Mapping[Name, Name]) -> Any:
     """Windows along dims, 0 where they have no cell; each dim then counts the windows, ``new[dim]`` the offsets."""
-    return _windows(x, tuple(spans), tuple(new[d] for d in spans), tuple(spans.values())) if spans else x
+    return cut_windows(x, tuple(spans), tuple(new[d] for d in spans), tuple(spans.values())) if spans else x
 
 
 def add_windows(x: DimArray, spans: Mapping[Name, Span], new: Mapping[Name, Name], sizes: Mapping[Name, int]) -> Any:
