@@ -126,3 +126,11 @@ def test_a_package_that_looks_at_a_value_is_named_with_how() -> None:
     exec(program, known)  # noqa: S102 - the text above
     with pytest.raises(ng.TraceError, match=r"climate.checked\(\), by bool\(\), would take a value .* np.where"):
         ng.grad(lambda x: np.sum(known["checked"](x)))(np.arange(3.0))
+
+
+def test_windows_by_strides_are_named_as_windows() -> None:
+    as_strided = np.lib.stride_tricks.as_strided
+    with pytest.raises(ng.TraceError, match=r"np\.as_strided\(\).* use np\.lib\.stride_tricks\.sliding_window_view\(x, w"):
+        ng.grad(lambda x: as_strided(x, (2, 2), (8, 8)).sum())(np.arange(4.0))
+    with pytest.raises(AttributeError, match=r"windows of as_strided\(x, ...\) are slices of np\.lib\.stride_tricks"):
+        ng.grad(lambda x: as_strided(x, (2, 2), (*x.strides, 8)).sum())(np.arange(4.0))

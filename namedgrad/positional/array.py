@@ -48,7 +48,12 @@ _INSTEAD_OF_FLOAT = (
 
 
 _ASKED: set[str] = {"name"}  # attributes that are not there even when all are declared
-_MEMORY = ("ctypes", "flags", "strides")
+_WAY = "; functions that ask for the memory of an array take np.asarray(x)"
+_MEMORY = {
+    "ctypes": _WAY,
+    "flags": _WAY,
+    "strides": "; windows of as_strided(x, ...) are slices of np.lib.stride_tricks.sliding_window_view(x, width)",
+}
 
 
 def asked_by_xarray() -> bool:
@@ -95,6 +100,7 @@ class View(NamedTuple):
     show: Callable[[Any], Any]
     key: Any
     locked: str  #: why it cannot be written, "" if it can
+    part: str  #: "real" or "imag" where it shows that part of complex cells, which has no cells in the base
 
 
 class Loan:
@@ -143,8 +149,7 @@ class PositionalArray:
             import_module("namedgrad.positional.functions")  # declares methods, when the first of them is asked for
             _ASKED.add(name)
             return getattr(self, name)
-        way = "; functions that ask for the memory of an array take np.asarray(x)" if name in _MEMORY else ""
-        raise AttributeError(f"a positional array has no attribute {name!r}{way}")
+        raise AttributeError(f"a positional array has no attribute {name!r}{_MEMORY.get(name, '')}")
 
     def _reread(self) -> DimArray:
         """The values of a view that forgot them, and of those that it is taken from; a copy of cells that are lent."""
@@ -557,13 +562,19 @@ def _is_alone(raw: np.ndarray[Any, Any]) -> bool:
 
 
 def view_of(
-    base: PositionalArray, x: DimArray, show: Callable[[Any], Any], key: Any = None, *, locked: str = ""
+    base: PositionalArray,
+    x: DimArray,
+    show: Callable[[Any], Any],
+    key: Any = None,
+    *,
+    locked: str = "",
+    part: str = "",
 ) -> PositionalArray:
     """An array that shows cells of ``base``, as NumPy's views do; what is made of a number has cells of its own."""
     p = wrap(x, base.kin)
     if base._is_number and (not locked or not x.ndim):
         return p
-    p._view = View(base, show, key, locked)
+    p._view = View(base, show, key, locked, part)
     if not base._known():
         p._forget()  # it is lent
     alive = [r for r in base._views or () if r() is not None]

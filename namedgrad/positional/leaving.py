@@ -20,6 +20,7 @@ _CLASSES = {"vectorize.__call__": "np.vectorize()", "AxisConcatenator.__getitem_
 _WRITABLE = "out = xr.zeros_like(x) of an x that is differentiated, or xr.DataArray(np.zeros(n, like=x.data), dims=...)"
 _INSTEAD = {
     ".__setitem__()": f"an array that it can be written into: {_WRITABLE}; or xr.where or xr.concat",
+    "np.as_strided()": "np.lib.stride_tricks.sliding_window_view(x, width), and its slices with steps",
     "np.full()": "np.full(shape, x, like=x)",
     "np.poly1d()": "np.polyval(coefficients, x)",
     _CLASSES["AxisConcatenator.__getitem__"]: "np.concatenate([a, b]) or np.column_stack([a, b])",

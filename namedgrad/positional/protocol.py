@@ -22,7 +22,7 @@ from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, r
 from namedgrad.positional.memory import UNKNOWN, grown, is_plain, laid, lying, on_host
 from namedgrad.positional.operands import is_of_xarray, unwrap
 from namedgrad.positional.trials import made_of_few
-from namedgrad.positional.views import told_order, view
+from namedgrad.positional.views import PARTS, told_order, view
 from namedgrad.trace import innermost
 
 # ------------------------------------------------------------------------------------------------ declarations
@@ -33,7 +33,7 @@ class Function(NamedTuple):
 
     call: Callable[..., Any]
     view: str | None  #: None: a new array; "rw": a view of the first argument; "r": read-only; "reshape": if it can be;
-    #: "self": the first argument itself, if it is what the result has to be; "part": that, or one part of complex ones
+    #: "self": the first argument itself, if it is what the result has to be; "real", "imag": that, or a part of it
     out: int | None  #: position of ``out``
     like: bool  #: called for ``like=``, with the array that was given there first
 
@@ -135,7 +135,7 @@ def run(self: PositionalArray, func: Any, kind: type[PositionalArray], args: Any
     if known.view and isinstance(args[0], PositionalArray):
         how = "rw" if kwargs.get("writeable") else known.view
         result = view(args[0], how, result, lambda base: func(base, *args[1:], **kwargs))
-        if known.view not in ("self", "part") or result is args[0]:
+        if known.view not in ("self", *PARTS) or result is args[0]:
             return result
     if (known.like or func in _NEW) and isinstance(result, DimArray) and _is_vectorized(self):
         result = wrap(renumber(result), kind)  # also of integers: what is written into it differs per slice
@@ -267,9 +267,6 @@ def _known(kind: type) -> bool:
 # ------------------------------------------------------------------------------------------------ what is not declared
 
 WRITE = {np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
-_HINTS = {
-    "as_strided": "use np.lib.stride_tricks.sliding_window_view",
-}
 
 
 def outside(func: Any, kind: type[PositionalArray], args: Any, kwargs: Any) -> Any:
@@ -278,10 +275,9 @@ def outside(func: Any, kind: type[PositionalArray], args: Any, kwargs: Any) -> A
     arrays = positional_in((args, kwargs))
     free = not any(a._x.level is not None or a._x.hidden for a in arrays) and not backends.is_recording()
     if not free or func in WRITE:
-        hint = _HINTS.get(func.__name__, "write it with functions that have one")
         raise TraceError(
-            f"{name} has no rule for arrays that are being differentiated or vectorized; {hint}, or treat its "
-            "arguments as constants with ng.stop_gradient(x)"
+            f"{name} has no rule for arrays that are being differentiated or vectorized; write it with functions "
+            "that have one, or treat its arguments as constants with ng.stop_gradient(x)"
         )
     offered(func, arrays, name)
     return rewrapped(func(*bare(args), **bare(kwargs)), kind)

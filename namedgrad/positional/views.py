@@ -12,9 +12,7 @@ from namedgrad.positional.array import PositionalArray, box, view_of, wrap
 from namedgrad.positional.memory import lying, turned
 
 READ_ONLY = "assignment destination is read-only, as in NumPy; write to a copy, with .copy()"
-ONE_PART = (
-    "one part of complex numbers cannot be written; write into its .copy(), or write both, x[...] = real + 1j * imag"
-)
+PARTS = ("real", "imag")
 UNCERTAIN = (
     "whether NumPy's reshape is a view or a copy here depends on how the array lies in memory, so neither it nor the "
     "array that it was made from can be written without the other going stale; reshape a .copy()"
@@ -23,9 +21,10 @@ UNCERTAIN = (
 
 def view(base: PositionalArray, how: str, x: DimArray, show: Callable[[Any], Any]) -> Any:
     """The result of a function that gives views of its first argument."""
-    if how in ("self", "part") and _is_itself(base, x, show):
+    part = how if how in PARTS else ""
+    if (how == "self" or part) and _is_itself(base, x, show):
         return base
-    if how == "self" or (how == "part" and base.dtype.kind != "c"):
+    if how == "self" or (part and base.dtype.kind != "c"):
         return box(x, base.kin)
     if x.level is None and x.dtype.kind in "biu":
         return box(x, base.kin)
@@ -38,7 +37,7 @@ def view(base: PositionalArray, how: str, x: DimArray, show: Callable[[Any], Any
             p = wrap(x, base.kin)
             p._memory = turned(made, p.shape)
             return p
-    return view_of(base, x, show, locked={"r": READ_ONLY, "part": ONE_PART}.get(how, ""))
+    return view_of(base, x, show, locked=READ_ONLY if how == "r" else "", part=part)
 
 
 def _is_itself(base: PositionalArray, x: DimArray, show: Callable[[Any], Any]) -> bool:

@@ -135,11 +135,14 @@ def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
     if (at := _masked(p._x, key)) is not None and not at.known:  # cells that cannot be found in the owner
         key, v, how = Ellipsis, _written(p._x, key, v, how), "set"
     shows, owner = [], p
-    while owner._view is not None:
+    while owner._view is not None and not owner._view.part:
         if owner._view.locked:
             raise TypeError(owner._view.locked)
         shows.append(owner._view.show)
         owner = owner._view.base
+    if not shows:
+        _renew(owner, _written(owner._x, key, v, how))
+        return
     if p._view.base is owner and key is Ellipsis and p._view.key is not None and _plain_key(p._view.key):
         _renew(owner, _written(owner._x, p._view.key, v, how))
         return
@@ -150,7 +153,11 @@ def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
 
 
 def _renew(p: PositionalArray, x: DimArray) -> None:
-    if not is_lent(p):
+    if p._view is not None:
+        setattr(p._view.base, p._view.part, wrap(x))
+        if p._view.base._known():
+            p._x = x  # what has just been written need not be read again
+    elif not is_lent(p):
         renew(p, x)
     elif x.level is not None or x.hidden or backends.is_recording():
         raise TypeError(LENT)

@@ -8,6 +8,7 @@ from namedgrad.positional.functions import (
     counting,
     creation,
     decompositions,
+    domains,
     elementwise,
     fitting,
     fourier,
@@ -29,7 +30,7 @@ from namedgrad.positional.functions import (
 )
 
 __all__ = [
-    "applying", "calculus", "counting", "creation", "decompositions", "elementwise", "fitting", "fourier", "gathering",
-    "histograms", "joining", "linalg", "plain", "polynomials", "products", "reductions", "runs", "sets", "shapes",
-    "sorting", "spacing", "statistics", "uncounted",
+    "applying", "calculus", "counting", "creation", "decompositions", "domains", "elementwise", "fitting", "fourier",
+    "gathering", "histograms", "joining", "linalg", "plain", "polynomials", "products", "reductions", "runs", "sets",
+    "shapes", "sorting", "spacing", "statistics", "uncounted",
 ]  # fmt: skip

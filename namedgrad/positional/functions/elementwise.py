@@ -150,8 +150,8 @@ implements(np.fix)(lambda x, out=None: e.trunc(numbered(x)))
 
 # ------------------------------------------------------------------------------------------------ complex numbers
 
-_real = implements(np.real, view="part")(lambda val: x if (x := numbered(val)).dtype.kind != "c" else z.real(x))
-_imag = implements(np.imag, view="part")(lambda val: z.imag(numbered(val)))
+_real = implements(np.real, view="real")(lambda val: x if (x := numbered(val)).dtype.kind != "c" else z.real(x))
+_imag = implements(np.imag, view="imag")(lambda val: z.imag(numbered(val)))
 
 
 @implements(np.angle)
