@@ -16,7 +16,6 @@ from namedgrad.compile.program import Program, Results
 from namedgrad.compile.record import Recorder, Var
 from namedgrad.compile.surroundings import Slot, Surroundings, Traced
 from namedgrad.transforms.calls import run
-from namedgrad.transforms.tape import quiet
 
 MOST_PROGRAMS = 256  # of one function; a program holds its constants, and the oldest goes first
 
@@ -134,13 +133,9 @@ def _record(
     """Run ``f`` under a recorder that knows its inputs; also its output taken apart."""
     args, keywords = seen(args, recorder), seen(kwargs, recorder)
     recorder.take(around.raws, around.plain, around.numbers)
-    token = backends.start_recording(recorder)
-    try:
-        with quiet():
-            out = run(f, *args, **keywords)
-            return out, Results(out, recorder)  # views are read while they are still recorded
-    finally:
-        backends.stop_recording(token)
+    with recorder.listening():
+        out = run(f, *args, **keywords)
+        return out, Results(out, recorder)  # views are read while they are still recorded
 
 
 def _without(now: Surroundings, before: Surroundings, recorder: Recorder, start: int) -> Surroundings:

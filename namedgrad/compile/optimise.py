@@ -28,6 +28,7 @@ from namedgrad.compile.rewrite import (
     unguarded,
     with_one_factor,
 )
+from namedgrad.compile.uncollected import uncollected
 from namedgrad.compile.views import View, view_of
 
 GUARD = 0  # the bet on every guarded product at once; others are numbered by the call that they save
@@ -76,6 +77,7 @@ _NO_VARS: frozenset[Var] = frozenset()
 _NONE: Mapping[Var, Constant] = {}
 
 
+@uncollected()
 def plan(
     steps: Iterable[Step], results: list[Any], lost: frozenset[int], known: Mapping[Var, Constant] = _NONE, *,
     thrifty: bool = True, checked: bool = False,

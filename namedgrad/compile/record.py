@@ -7,14 +7,17 @@ never computed with ahead of time, so that what its owner writes into it is seen
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from namedgrad import backends
+from namedgrad.compile.uncollected import uncollected
+from namedgrad.transforms.tape import quiet
 
 SAME = frozenset({"asarray", "broadcast_to", "cast", "settle"})  # may return the operand: its shape or dtype decides
 LOOSE = SAME | {"reshape"}  # a view or a copy, as dtype and memory require
@@ -109,6 +112,16 @@ class Recorder(backends.Recorder):
         self._captured: dict[int, Any] = {}
         self._known: dict[int, Var] = {}
         self._alive: dict[int, Any] = {}  # identities stay unique: what is freed is forgotten, what cannot tell is kept
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Calls of this context are written down."""
+        token = backends.start_recording(self)
+        try:
+            with uncollected(), quiet():
+                yield
+        finally:
+            backends.stop_recording(token)
 
     def take(self, raws: Sequence[Any], plain: Sequence[Any] = (), numbers: Sequence[Any] = ()) -> None:
         """The next inputs of the program; an object that is given twice is known by its first place.

@@ -16,9 +16,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from namedgrad import backends
 from namedgrad.compile.record import Recorder, Step, Var, variables
-from namedgrad.transforms.tape import quiet
 
 # By the names of backend functions; all but their first operand are indices, sizes and the like.
 MOVES = frozenset({
@@ -84,14 +82,11 @@ def linear_inputs(function: Callable[[], Any], raws: Sequence[Any]) -> tuple[set
     """
     recorder = Recorder()
     recorder.take(raws)
-    token = backends.start_recording(recorder)
     try:
-        with quiet():
+        with recorder.listening():
             result = recorder.find(function())
     except Exception:  # noqa: BLE001 - it may ask for values; then nothing is known
         return set(), {}
-    finally:
-        backends.stop_recording(token)
     return linear_in(recorder, result, len(raws))
 
 

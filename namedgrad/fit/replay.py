@@ -24,7 +24,6 @@ from namedgrad.fit.factors import factored
 from namedgrad.fit.orders import cells_first
 from namedgrad.fit.places import is_here
 from namedgrad.fit.regroup import regrouped
-from namedgrad.transforms.tape import quiet
 
 Run = Callable[..., Any]
 TEXTS = 64  # programs that are remembered: Python takes as long to compile one as a round of many cells
@@ -57,12 +56,8 @@ class Replay:
     def __init__(self, function: Callable[[], Sequence[Any]], raws: Sequence[Any], size: int) -> None:
         recorder = Recorder()
         recorder.take(raws)
-        token = backends.start_recording(recorder)
-        try:
-            with quiet():
-                self._results = [recorder.find(x) for x in function()]
-        finally:
-            backends.stop_recording(token)
+        with recorder.listening():
+            self._results = [recorder.find(x) for x in function()]
         self._steps, self.inputs = recorder.steps, recorder.inputs
         captured = [v for v in recorder.elsewhere if isinstance(v.array, np.ndarray)]
         kept: dict[Any, Constant] = {}  # what is computed twice of a coordinate is one
