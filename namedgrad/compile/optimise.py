@@ -14,6 +14,7 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.backends import NUMPY
+from namedgrad.compile.reach import BETS, reached
 from namedgrad.compile.record import Step, Var, variables
 from namedgrad.compile.rewrite import (
     Call,
@@ -32,7 +33,6 @@ from namedgrad.compile.uncollected import uncollected
 from namedgrad.compile.views import View, view_of
 
 GUARD = 0  # the bet on every guarded product at once; others are numbered by the call that they save
-BETS = (NUMPY.present, NUMPY.likely)  # calls that bet on their operand
 LARGEST_CONSTANT = 1 << 24  # bytes; what is larger is computed anew by every run rather than kept
 
 
@@ -89,12 +89,30 @@ def plan(
     """
     steps = tuple(steps)
     tested = frozenset(v for s in steps for v in s.outs) if checked else _tested(steps)
-    found = _Simplify(lost, known, _NO_VARS if GUARD in lost else tested)
-    for number, step in enumerate(steps, 1):
+    unguarded, guarded = _NO_VARS if GUARD in lost else tested, GUARD in lost
+    few, every = reached(steps, results, lost, unguarded, guarded=guarded), list(enumerate(steps, 1))
+    made = _simplified([s for s in every if not few.isdisjoint(s[1].outs)], results, lost, known, unguarded)
+    if not _mentioned(made).isdisjoint(v for s in steps if few.isdisjoint(s.outs) for v in s.outs):
+        made = _simplified(every, results, lost, known, unguarded)
+    return _merged(made, thrifty=thrifty)
+
+
+def _simplified(
+    steps: Sequence[tuple[int, Step]], results: list[Any], lost: frozenset[int], known: Mapping[Var, Constant],
+    unguarded: frozenset[Var],
+) -> Plan:  # fmt: skip
+    found = _Simplify(lost, known, unguarded)
+    for number, step in steps:
         found.add(number, step)
     finals = [found.resolve(r) for r in results]
     needs = _NO_CHECKS.union(*(found.needs.get(v, _NO_CHECKS) for r in results for v in variables(r)))
-    return _merged(Plan(alive(found.code, finals, needs), finals, found.owners), thrifty=thrifty)
+    return Plan(alive(found.code, finals, needs), finals, found.owners)
+
+
+def _mentioned(plan: Plan) -> set[Var]:
+    """The variables that a plan reads."""
+    read = {v for line in plan.code for v in ((line.value,) if isinstance(line, Test) else line.used)}
+    return read.union(*map(variables, plan.results))
 
 
 def _tested(steps: Sequence[Step]) -> frozenset[Var]:
@@ -234,7 +252,7 @@ class _Simplify:
             if view.is_base():
                 self.settle(out, view.base, needs)
                 return
-        self.keep(step, view.call() or call if view is not None else cheaper(call), needs)
+        self.keep(step, view.call() or call if view is not None else cheaper(call, out), needs)
 
     def decided(self, function: Any, args: Sequence[Any], out: Var) -> np.bool_ | None:
         """What a mask is taken for everywhere by what is known of others."""

@@ -45,9 +45,13 @@ def unguarded(call: Call) -> Call:
     return call
 
 
-def cheaper(call: Call) -> Call:
-    """The call that NumPy itself would make for the operator."""
+def cheaper(call: Call, out: Var) -> Call:
+    """The call that NumPy itself would make for the operator; without an operand that no cell is taken of."""
     function, args, kwargs = call
+    if function == NUMPY.where and type(args[0]) is Constant:
+        none = Constant(np.broadcast_to(np.zeros((), out.dtype), out.shape))
+        left = 2 if is_all(args[0], True) else 1 if is_all(args[0], False) else None
+        return Call(function, tuple(none if i == left else a for i, a in enumerate(args)), kwargs)
     if function != NUMPY.power:
         return call
     if is_all(args[1], 2) and is_float(args[0]):

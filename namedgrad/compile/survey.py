@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from namedgrad import backends
-from namedgrad.compile.optimise import BETS, GUARD, holds
+from namedgrad.compile.optimise import GUARD, holds
+from namedgrad.compile.reach import BETS
 from namedgrad.compile.record import Step, Var, variables
 
 
