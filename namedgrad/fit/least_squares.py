@@ -52,7 +52,8 @@ def least_squares(
         parameter per cell. An array with some of these dims is one parameter for all cells along the others, which
         couples them: ``b`` over ``lat`` is shared along ``lon``. Dims that are not in ``over`` are the parameter's own.
         For None, or for a list of names in place of the dict, start values are found from the data, cell by cell,
-        positive where a sign makes no difference, as that of a width.
+        positive where a sign makes no difference, as that of a width. Terms that may change places, as two peaks, are
+        in the order of the first of their parameters that is not linear.
     *data
         Arrays and whatever else ``residual`` takes; by convention the observations come last. Of complex ones return
         both parts, ``{"real": r.real, "imag": r.imag}``, or join them along a dim of their own. Residuals that are NaN
