@@ -89,19 +89,19 @@ def plan(
     """
     steps = tuple(steps)
     tested = frozenset(v for s in steps for v in s.outs) if checked else _tested(steps)
-    unguarded, guarded = _NO_VARS if GUARD in lost else tested, GUARD in lost
-    few, every = reached(steps, results, lost, unguarded, guarded=guarded), list(enumerate(steps, 1))
-    made = _simplified([s for s in every if not few.isdisjoint(s[1].outs)], results, lost, known, unguarded)
+    trusting = _NO_VARS if GUARD in lost else tested
+    few, every = reached(steps, results, lost, trusting, guarded=GUARD in lost), list(enumerate(steps, 1))
+    made = _simplified([s for s in every if not few.isdisjoint(s[1].outs)], results, lost, known, trusting)
     if not _mentioned(made).isdisjoint(v for s in steps if few.isdisjoint(s.outs) for v in s.outs):
-        made = _simplified(every, results, lost, known, unguarded)
+        made = _simplified(every, results, lost, known, trusting)
     return _merged(made, thrifty=thrifty)
 
 
 def _simplified(
     steps: Sequence[tuple[int, Step]], results: list[Any], lost: frozenset[int], known: Mapping[Var, Constant],
-    unguarded: frozenset[Var],
+    trusting: frozenset[Var],
 ) -> Plan:  # fmt: skip
-    found = _Simplify(lost, known, unguarded)
+    found = _Simplify(lost, known, trusting)
     for number, step in steps:
         found.add(number, step)
     finals = [found.resolve(r) for r in results]

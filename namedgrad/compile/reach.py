@@ -19,7 +19,7 @@ BETS = (NUMPY.present, NUMPY.likely)  # calls that bet on their operand
 _VIEWS = (NUMPY.transpose, NUMPY.reshape, NUMPY.broadcast_to, NUMPY.getitem)
 _OF_FIRST = (*_VIEWS, NUMPY.cast, NUMPY.total, np.negative, np.divide, NUMPY.take, NUMPY.scatter_add)
 _OF_ANY = (np.multiply, NUMPY.scale, NUMPY.contract, NUMPY.select)
-_OF_ALL = (np.add, np.subtract)
+_OF_ALL = (np.add, np.subtract, NUMPY.shield)
 # How many operands count for nothing where the result does: the first, any of them, or all.
 _ZEROS: dict[Any, Callable[[list[bool]], bool]] = {
     **dict.fromkeys(_OF_FIRST, lambda gone: gone[0]),
@@ -79,7 +79,8 @@ class _Seen:
     def operands(self, step: Step) -> tuple[Any, ...]:
         """The operands of a call that make a difference, and those by which that is seen."""
         if not self.nothing.isdisjoint(step.outs):
-            return tuple(v for v in step.used if v in self.nothing or v in self.false)
+            zeros = tuple(v for v in step.used if v in self.nothing)
+            return zeros or tuple(v for v in step.used if v in self.false)
         if step.function == NUMPY.where and type(step.args[0]) is Var:
             mask, x, y = step.args
             return variables((mask, x) if mask in self.true else (mask, y) if mask in self.false else step.args)

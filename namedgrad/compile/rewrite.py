@@ -49,9 +49,12 @@ def cheaper(call: Call, out: Var) -> Call:
     """The call that NumPy itself would make for the operator; without an operand that no cell is taken of."""
     function, args, kwargs = call
     if function == NUMPY.where and type(args[0]) is Constant:
-        none = Constant(np.broadcast_to(np.zeros((), out.dtype), out.shape))
-        left = 2 if is_all(args[0], True) else 1 if is_all(args[0], False) else None
-        return Call(function, tuple(none if i == left else a for i, a in enumerate(args)), kwargs)
+        taken = 1 if is_all(args[0], True) else 2 if is_all(args[0], False) else None
+        if taken is None:
+            return call
+        shape = () if getattr(args[taken], "shape", None) == out.shape else out.shape
+        none = Constant(np.broadcast_to(np.zeros((), out.dtype), shape))
+        return Call(function, tuple(a if i in (0, taken) else none for i, a in enumerate(args)), kwargs)
     if function != NUMPY.power:
         return call
     if is_all(args[1], 2) and is_float(args[0]):

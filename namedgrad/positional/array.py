@@ -119,6 +119,21 @@ class Lent(NamedTuple):
     loans: list[weakref.ref[Loan]]
 
 
+class _Part:
+    """A part of complex cells, until the functions declare it: when it is first read or written."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, p: PositionalArray, owner: type) -> Any:
+        import_module("namedgrad.positional.functions")
+        return getattr(owner if p is None else p, self.name)
+
+    def __set__(self, p: PositionalArray, value: Any) -> None:
+        import_module("namedgrad.positional.functions")
+        setattr(p, self.name, value)
+
+
 class PositionalArray:
     """An array with numbered axes that obeys NumPy's protocols and can be differentiated.
 
@@ -132,6 +147,7 @@ class PositionalArray:
     __namedgrad_operand__ = True  # DimArray's operators leave the answer to this class
     __hash__ = None  # type: ignore[assignment]  # == is elementwise; xarray asks whether an argument is a name
 
+    real, imag = _Part(), _Part()
     kin: type[PositionalArray]  #: the class that results have
     _x: DimArray  #: the values; visible names are ``numbers(ndim)`` in this order
     _view: View | None  #: set on views

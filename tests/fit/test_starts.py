@@ -366,6 +366,16 @@ def test_terms_that_may_change_places_are_in_the_order_of_their_places(bounded):
     np.testing.assert_allclose(found, truth[[3, 4, 5, 0, 1, 2]] if bounded else truth, atol=0.2)
 
 
+@pytest.mark.parametrize("origin", [0.0, 500.0, 2.46e6, 1.7e9])
+def test_terms_are_in_order_however_far_away_they_are(origin):
+    rng, x = np.random.default_rng(2), origin + np.linspace(0, 100, 200)
+    two = lambda x, a, m, s, b, n, t: a * np.exp(-(((x - m) / s) ** 2)) + b * np.exp(-(((x - n) / t) ** 2))
+    truth = np.array([0.2, origin + 30.0, 6.0, 1.0, origin + 70.0, 3.0])
+    y = two(x, *truth) + 1e-4 * rng.normal(size=200)
+    fit = ng.least_squares(lambda p, x, y: two(x, *p.values()) - y, ["a", "m", "s", "b", "n", "t"], x, y)
+    np.testing.assert_allclose([fit.params[n].item() for n in fit.params], truth, rtol=1e-3)
+
+
 def test_some_start_values_given_some_fixed_and_bounds():
     func = FAMILIES["peak"][0]
     x, y, squares = data("peak")

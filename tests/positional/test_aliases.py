@@ -211,8 +211,6 @@ def test_an_untraced_number():
     assert p[0].item() == 9.0
 
 
-
-
 def test_extremes_of_nothing_begin_where_they_are_told():
     for f in (np.max, np.min, np.maximum.reduce):
         value, gradient = ng.value_and_grad(lambda m, f=f: f(m, initial=2.0))(np.zeros(0))

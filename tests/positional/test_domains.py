@@ -38,6 +38,14 @@ def test_dtypes_are_numpys(f, x):
     np.testing.assert_array_equal(found.data, want)
 
 
+@pytest.mark.parametrize("f", PROGRAMS.values(), ids=PROGRAMS)
+@pytest.mark.parametrize("x", [-2.0, 3.0])
+def test_numbers_of_python(f, x):
+    loss = lambda x: f(x).real + 0.7 * f(x).imag
+    want = (loss(x + 1e-6) - loss(x - 1e-6)) / 2e-6
+    np.testing.assert_allclose(ng.grad(loss)(x), want, rtol=1e-7)
+
+
 def test_total_reflection():
     def transmitted(index):
         angle = np.emath.arcsin(1.5 / index * np.sin(0.9))

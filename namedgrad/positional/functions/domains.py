@@ -37,11 +37,11 @@ def _in_its_precision(x: Any) -> DimArray:
 
 
 def _not_negative(raw: Any) -> Any:
-    return ~(raw < 0)
+    return np.logical_not(raw < 0)
 
 
 def _up_to_one(raw: Any) -> Any:
-    return ~(abs(raw) > 1)
+    return np.logical_not(abs(raw) > 1)
 
 
 def _declare(what: str, real: Callable[..., Any]) -> None:

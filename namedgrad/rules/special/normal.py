@@ -55,6 +55,7 @@ _hazard = elementwise("normal_hazard", _hazard_slope)
 _log_ndtr_slope = by_value(
     lambda y, x: _hazard(x), elementwise("log_ndtr_slope", lambda s, x, y: _hazard_slope(s, x), None)
 )
+
 # fmt: off
 erf = special(
     "erf", lambda y, x: scaled(_TWO_OVER_ROOT_PI, _gauss(x)),
