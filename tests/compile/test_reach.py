@@ -19,7 +19,7 @@ ZERO = np.where(np.arange(6) == 3, 0.0, X)
 
 
 def chain(x: Any) -> Any:
-    for _ in range(3):
+    for _ in range(2):
         x = np.sqrt(x * x + 1.0) / (x + np.sqrt(x))
     return (x * W).sum()
 
