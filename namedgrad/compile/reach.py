@@ -1,4 +1,4 @@
-"""What results depend on if all bets hold: of a program of roots and quotients a tenth of the calls.
+"""What results depend on if all bets hold: of a program of roots and quotients three tenths of the calls.
 
 The guarded pass of a gradient, what roots are near 0, and all that is multiplied with what a mask leaves out there, are
 recorded for the case that a bet is lost.  They are found here by a look at each call, before calls are simplified.
@@ -6,7 +6,7 @@ recorded for the case that a bet is lost.  They are found here by a look at each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,19 +14,12 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.backends import NUMPY
 from namedgrad.compile.record import Step, Var, variables
+from namedgrad.compile.rewrite import Call, is_nothing
 
 BETS = (NUMPY.present, NUMPY.likely)  # calls that bet on their operand
 _VIEWS = (NUMPY.transpose, NUMPY.reshape, NUMPY.broadcast_to, NUMPY.getitem)
-_OF_FIRST = (*_VIEWS, NUMPY.cast, NUMPY.total, np.negative, np.divide, NUMPY.take, NUMPY.scatter_add)
-_OF_ANY = (np.multiply, NUMPY.scale, NUMPY.contract, NUMPY.select)
-_OF_ALL = (np.add, np.subtract, NUMPY.shield)
-# How many operands count for nothing where the result does: the first, any of them, or all.
-_ZEROS: dict[Any, Callable[[list[bool]], bool]] = {
-    **dict.fromkeys(_OF_FIRST, lambda gone: gone[0]),
-    **dict.fromkeys(_OF_ANY, lambda gone: True),
-    **dict.fromkeys(_OF_ALL, all),
-    NUMPY.where: lambda gone: all(gone[1:]),
-}
+# Beside products and the like, calls of which 0 is made where their first operand is that, or all are.
+_OF_FIRST, _OF_ALL = {*_VIEWS, NUMPY.cast, NUMPY.total, np.negative}, {np.add, np.subtract, NUMPY.shield}
 # What the result is where a mask is true everywhere, false everywhere, or neither is known.
 _MASKS: dict[Any, tuple[str | None, str | None, str | None]] = {
     **dict.fromkeys(BETS, ("true", "true", "true")),
@@ -39,10 +32,10 @@ _MASKS: dict[Any, tuple[str | None, str | None, str | None]] = {
 
 
 def reached(
-    steps: Sequence[Step], results: Sequence[Any], lost: frozenset[int], unguarded: frozenset[Var], *, guarded: bool
+    steps: Sequence[Step], results: Sequence[Any], lost: frozenset[int], trusting: frozenset[Var], *, guarded: bool
 ) -> set[Var]:
     """What results depend on under the bets that are not lost, as far as it is easily seen."""
-    seen = _Seen(steps, lost, unguarded)
+    seen = _Seen(steps, lost, trusting)
     found = {v for r in results for v in variables(r)}
     for step in reversed(steps):
         if not found.isdisjoint(step.outs):
@@ -54,10 +47,10 @@ def reached(
 class _Seen:
     """Masks that are true everywhere, or false, and what counts for nothing."""
 
-    def __init__(self, steps: Sequence[Step], lost: frozenset[int], unguarded: frozenset[Var]) -> None:
+    def __init__(self, steps: Sequence[Step], lost: frozenset[int], trusting: frozenset[Var]) -> None:
         self.true, self.false, self.nothing = set[Var](), set[Var](), set[Var]()
         for number, step in enumerate(steps, 1):
-            trusted = step.function == NUMPY.unless_seen and step.outs[0] in unguarded
+            trusted = step.function == NUMPY.unless_seen and step.outs[0] in trusting
             kind = self.kind(step, lost=number in lost, trusted=trusted)
             if kind is not None:
                 kind.add(step.outs[0])
@@ -66,9 +59,9 @@ class _Seen:
         """What the result of a call is one of."""
         function = step.function
         if not self.nothing.isdisjoint(step.used):
-            zero = _ZEROS.get(function)
             gone = [type(a) is Var and a in self.nothing for a in step.args]
-            return self.nothing if zero is not None and zero(gone) else None
+            made = (function in _OF_FIRST and gone[0]) or (function in _OF_ALL and all(gone))
+            return self.nothing if made or is_nothing(Call(function, step.args, {}), gone) else None
         kinds = _MASKS.get(function)
         first = step.args[0] if step.args else None
         if kinds is None or type(first) is not Var or (lost and function in BETS):

@@ -578,13 +578,7 @@ def _is_alone(raw: np.ndarray[Any, Any]) -> bool:
 
 
 def view_of(
-    base: PositionalArray,
-    x: DimArray,
-    show: Callable[[Any], Any],
-    key: Any = None,
-    *,
-    locked: str = "",
-    part: str = "",
+    base: PositionalArray, x: DimArray, show: Callable[[Any], Any], key: Any = None, *, locked: str = "", part: str = ""
 ) -> PositionalArray:
     """An array that shows cells of ``base``, as NumPy's views do; what is made of a number has cells of its own."""
     p = wrap(x, base.kin)

@@ -542,7 +542,7 @@ def test_cells_in_the_order_in_which_numpy_keeps_them(lies: str, how: str) -> No
 
 def test_parts_may_be_the_first_that_is_written():
     """Before anything has asked for a method: these are declared late."""
-    program = "z = x + 1j * x; z.imag = x * x; return np.sum(z.imag)".replace("; ", "\n    ")
-    code = f"import numpy as np, namedgrad as ng\ndef f(x):\n    {program}\nprint(ng.grad(f)(np.arange(3.0)).tolist())"
+    program = "z = x + 1j * x; z.imag = x * x; return np.sum(w * z.imag)".replace("; ", "\n    ")
+    code = f"import numpy as np, namedgrad as ng\nw = np.array([1.0, -3.0, 0.5])\ndef f(x):\n    {program}\nprint(ng.grad(f)(np.arange(3.0)).tolist())"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603 - our own text
-    assert done.stdout.strip() == "[0.0, 2.0, 4.0]"
+    assert done.stdout.strip() == "[0.0, -6.0, 2.0]"
