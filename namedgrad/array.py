@@ -108,7 +108,7 @@ class DimArray:
             data = _host_array(data)
         self.raw = data = backends.as_plain(backends.without_mask(data), "data")
         self.names = axes.check_names(dims, data.ndim)
-        self.hidden = frozenset(axes.check_names(vectorized))
+        self.hidden = frozenset(axes.check_names(vectorized)) or axes.NONE
         if missing := self.hidden.difference(self.names):
             raise AxisError(f"vectorized={tuple(missing)} are not among dims={self.names}")
 

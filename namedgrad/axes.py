@@ -87,7 +87,7 @@ def cores(count: int) -> Names:
     return tuple(core(i) for i in range(-count, 0))
 
 
-NONE: frozenset[Name] = frozenset()
+NONE: frozenset[Name] = frozenset()  #: nothing is hidden, in this one object: marks are compared by ``is`` first
 
 
 class ByName(frozenset):  # type: ignore[type-arg]
@@ -183,12 +183,17 @@ def _move(source: Names, batch: Names, core_names: Names) -> Move:
     return Move(_permutation(source, [*present, *core_names]), (*index, ...) if None in index else None)
 
 
+def without(mark: frozenset[Name], gone: Iterable[Name]) -> frozenset[Name]:
+    """The mark of an array that has lost axes."""
+    return (mark.difference(gone) or NONE) if mark else mark
+
+
 def merge_hidden(names: Sequence[Names], hidden: Sequence[frozenset[Name]]) -> frozenset[Name]:
     """The union of the vectorized names; a name hidden in one operand and visible in another is refused."""
     for mark in hidden:
         if type(mark) is ByName:
             return mark
-    union = NONE.union(*hidden)
+    union = NONE.union(*hidden) or NONE
     for own, mine in zip(names, hidden, strict=True):
         clash = union.intersection(own) - mine
         if clash:
@@ -268,6 +273,26 @@ def matmul_plan(x: Names, y: Names, over: Names, out: Names) -> MatmulPlan:
         _permutation((*b, *m, *n_), out),
         ([number[n] for n in x], [number[n] for n in y], [number[n] for n in out]),
     )
+
+
+class ContractionPlan(NamedTuple):
+    """What the names of two operands tell of their contraction."""
+
+    met: tuple[tuple[int, int], ...]  #: the axes of one name: their numbers in both operands
+    names: Names
+    hidden: frozenset[Name]
+    product: MatmulPlan
+
+
+@functools.lru_cache(4096)
+def contraction_plan(
+    x: Names, y: Names, hidden: tuple[frozenset[Name], frozenset[Name]], over: Names, last: Names
+) -> ContractionPlan:
+    """Plan of a product summed over names, whose result has the names ``last`` last."""
+    kept = [n for n in in_order((*x, *y)) if n not in over and n not in last]
+    met = tuple((i, y.index(n)) for i, n in enumerate(x) if n in y)
+    names = (*kept, *last)
+    return ContractionPlan(met, names, without(merge_hidden((x, y), hidden), over), matmul_plan(x, y, over, names))
 
 
 @functools.lru_cache(4096)

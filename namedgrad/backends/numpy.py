@@ -27,7 +27,7 @@ from namedgrad.backends.numpy_losses import NumpyLosses
 from namedgrad.backends.numpy_search import NumpySearch
 from namedgrad.backends.numpy_special import BITS, SWEEP, NumpySpecial, blocks
 from namedgrad.backends.numpy_statistics import NumpyStatistics
-from namedgrad.backends.overlapping import contract_windows, in_memory_order, is_strewn_matrix
+from namedgrad.backends.overlapping import LEAST_CELLS, contract_windows, in_memory_order, is_strewn_matrix
 from namedgrad.backends.resampling import HostResampling
 from namedgrad.backends.rows import BLAS_THREADS_FROM, long_products, row_products, total
 from namedgrad.backends.signals import HostSignals
@@ -403,6 +403,8 @@ class NumpyBackend(
         b, m, k, n = plan.counts
         if (b, k, m + n) == (0, 1, 1):
             out = _matrix_times_vector(x, y, plan)
+        elif (m or n) and x.size < LEAST_CELLS > y.size:  # no detour is worth it
+            out = super().contract(x, y, plan)
         else:
             rows = k and not (m or n) and plan.perms == (None, None) and plan.back is None
             out = row_products(x, y, b) if rows else contract_windows(x, y, plan)

@@ -52,7 +52,7 @@ def positional(data: Any, vectorized: Iterable[Name] | str = ()) -> PositionalAr
         raise TypeError(f"cannot make an array of numbers from {type(data).__name__}; lists must be rectangular")
     if len(names) > raw.ndim:
         raise AxisError(f"positional: {len(names)} vectorized names {names} for data of shape {raw.shape}")
-    out = given(wrap(make(raw, (*names, *numbers(raw.ndim - len(names))), frozenset(names))), raw)
+    out = given(wrap(make(raw, (*names, *numbers(raw.ndim - len(names))), frozenset(names) or NONE)), raw)
     return as_array(out) if backends.is_array(data) else out
 
 

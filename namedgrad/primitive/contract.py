@@ -9,7 +9,8 @@ from namedgrad.array import DimArray, make
 from namedgrad.axes import Names
 from namedgrad.backends import call
 from namedgrad.linear import Bilinear, FiniteBilinear, Map, Weight, like, ops
-from namedgrad.primitive.registry import Primitive, check_sizes
+from namedgrad.marks import mismatch
+from namedgrad.primitive.registry import Primitive
 from namedgrad.trace import apply, innermost
 
 
@@ -36,15 +37,17 @@ class Contract(Primitive):
 
     def lower(self, args: Sequence[DimArray], over: Names, last: Names = ()) -> DimArray:
         x, y = args
-        check_sizes(self.name, args)
-        names, hidden, _ = axes.elementwise_plan((x.names, y.names), (x.hidden, y.hidden))
-        out = hidden if type(hidden) is axes.ByName else hidden.difference(over)
-        order = (*[n for n in names if n not in over and n not in last], *last)
+        met, names, hidden, plan = axes.contraction_plan(x.names, y.names, (x.hidden, y.hidden), over, last)
+        ours, theirs = x.full_shape, y.full_shape
+        for i, j in met:
+            if ours[i] != theirs[j]:
+                raise mismatch(self.name, args)
         x = _narrow(x, y, over)
         y = _narrow(y, x, over)  # an axis that both repeat must stay in one of them
-        plan = axes.matmul_plan(x.names, y.names, over, order)
+        if x is not args[0] or y is not args[1]:
+            plan = axes.matmul_plan(x.names, y.names, over, names)
         kernel = backends.backend_of(x.raw, y.raw).contract
-        return make(call(kernel, x.raw, y.raw, plan, guard=self.guard), order, out)
+        return make(call(kernel, x.raw, y.raw, plan, guard=self.guard), names, hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], over: Names) -> Map:
         x, y = ins

@@ -25,9 +25,8 @@ class _Refit(Primitive):
     def lower(self, args: Sequence[DimArray], gone: Names, order: Names, mapping: Mapping[Name, Name]) -> DimArray:
         (x,) = args
         names, move = _plan(x.names, gone, order)
-        hidden = x.hidden if isinstance(x.hidden, axes.ByName) else x.hidden.difference(gone)
         raw = x.raw if x.names else call(backends.backend_of(x.raw).asarray, x.raw)  # a number has no axes to add to
-        return relabel(make(place(raw, move), names, hidden), mapping)
+        return relabel(make(place(raw, move), names, axes.without(x.hidden, gone)), mapping)
 
     def linear(
         self, out: DimArray, ins: list[DimArray], need: list[bool], gone: Names, order: Names, mapping: Mapping[Name, Name]

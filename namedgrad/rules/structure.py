@@ -161,8 +161,7 @@ class Total(Primitive):
         (x,) = args
         kernel = self.kernels.get(type(x.raw)) or self.kernel_for(x.raw)
         names = tuple(n for n in x.names if n not in dims)
-        hidden = x.hidden if type(x.hidden) is ByName else x.hidden.difference(dims)
-        return make(call(kernel, x.raw, axes.positions(x.names, dims)), names, hidden)
+        return make(call(kernel, x.raw, axes.positions(x.names, dims)), names, axes.without(x.hidden, dims))
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names) -> Map:
         return Summed(ins[0], dims)
@@ -216,7 +215,7 @@ class Relabel(Primitive):
         hidden = x.hidden
         if mapping and hidden:
             hidden = frozenset(mapping.get(n, n) for n in hidden)
-        return renamed(x, names, hidden.union(hide).difference(show) if hide or show else hidden)
+        return renamed(x, names, axes.without(hidden.union(hide), show) if hide or show else hidden)
 
     def linear(
         self, out: DimArray, ins: list[DimArray], need: list[bool], mapping: Mapping[Name, Name], hide: Names, show: Names
