@@ -250,6 +250,13 @@ def core_plan(
     return CorePlan(moves, union, batch, tuple(final), tuple(back))
 
 
+@functools.lru_cache(4096)
+def side_by_side(names: tuple[Names, ...], dims: tuple[Names, ...], k: int) -> Names:
+    """The names that operand ``k`` alone has beside its core dims."""
+    others = {n for i, own in enumerate(names) for n in own if i != k}
+    return tuple(n for n in names[k] if n not in others and n not in dims[k])
+
+
 class MatmulPlan(NamedTuple):
     """A named contraction as one batched matrix product ``[b, m, k] @ [b, k, n]``, or as numbered axes."""
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from namedgrad.axes import Names
 from namedgrad.backends.dask_chunks import Kernel
-from namedgrad.backends.failures import CALLED, MatrixError, bad_matrices
+from namedgrad.backends.failures import MatrixError, bad_matrices, called
 from namedgrad.backends.linalg import LinalgKernels
 
 Raw = Any
@@ -159,7 +159,7 @@ def _located(name: str, a: Raw, how: dict[str, Any]) -> Any:
     from namedgrad.backends import NUMPY
 
     f = NUMPY.function(name)
-    what, names = CALLED.get()
+    what, names = called()
     shape = a.shape[:-2]
     names = (*names, *(f"axis {k}" for k in range(len(names), len(shape))))[: len(shape)]
     kernel, salvaging = Kernel(f, **how), Kernel(f, **how | {"errors": "nan"})

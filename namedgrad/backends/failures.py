@@ -9,11 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from namedgrad.axes import Name, Names
+from namedgrad.axes import Name, Names, in_order
 
 SHOWN = 3
-#: the operation whose kernel is called, and the names of the batch: what a lazy backend must remember
-CALLED: ContextVar[tuple[str, Names]] = ContextVar("called", default=("", ()))
+#: the operation whose kernel is called, the names of its first operand and the core dims among them
+CALLED: ContextVar[tuple[str, Names, Names]] = ContextVar("called", default=("", (), ()))
+
+
+def called() -> tuple[str, Names]:
+    """The operation whose kernel is called, and the names of the batch: what a lazy backend must remember."""
+    what, names, core = CALLED.get()
+    return what, in_order(n for n in names if n not in core)
 
 
 class Bad(NamedTuple):

@@ -40,9 +40,11 @@ def in_full(x: DimArray, names: Iterable[Name], sizes: Mapping[Name, int]) -> Di
 def pair(x: DimArray, y: DimArray) -> Sequence[DimArray]:
     """Two operands ready for alignment by name: size-1 axes that meet larger ones are gone."""
     names, others = x.names, y.names
+    if not others or not names or (names == others and x.full_shape == y.full_shape):
+        return x, y
     last = -min(len(names), len(others))
-    if not last or (names[last:] == others[last:] and x.full_shape[last:] == y.full_shape[last:]):
-        return x, y  # those are all that both have
+    if names[last:] == others[last:] and x.full_shape[last:] == y.full_shape[last:]:  # which are all that both have
+        return x, y
     sizes = joint_sizes((x, y))
     return squeezed(x, sizes), squeezed(y, sizes)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from namedgrad import backends, ops
 from namedgrad.array import DimArray, TraceError
-from namedgrad.positional.array import PositionalArray, box, kin_of, wrap
+from namedgrad.positional.array import PositionalArray, box, wrap
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.folds import FOLDS, at
 from namedgrad.positional.memory import is_plain, laid, lie_as
@@ -61,14 +61,11 @@ def array_ufunc(self: PositionalArray, ufunc: Any, method: str, *inputs: Any, ou
     if one is not None and out is None and not kwargs and method == "__call__":
         found = box(one(self._x), self.kin)
         return found if self._memory is None else lie_as(found, self)
-    kind = _kind_among(tuple(map(type, inputs)))
-    if kind is None:
-        if any(defers(self, x) for x in inputs):
-            return NotImplemented
-        kind = kind_of(inputs)
+    if any(defers(self, x) for x in inputs):
+        return NotImplemented
     if method != "__call__":
         return _method(ufunc, method, inputs, out, kwargs)
-    kind = Missing if ufunc is np.isnan else kind
+    kind = Missing if ufunc is np.isnan else kind_of(inputs)
     rule = rule_of(ufunc)
     if rule is None:
         return _outside(ufunc, kind, inputs, out, kwargs)
@@ -89,13 +86,6 @@ def array_ufunc(self: PositionalArray, ufunc: Any, method: str, *inputs: Any, ou
     if out is not None:
         return _write_all(ufunc, out, result)
     return result if all(map(is_plain, inputs)) else lie_as(result, *inputs, signature=ufunc.signature)
-
-
-@functools.lru_cache(256)
-def _kind_among(types: tuple[type, ...]) -> type[PositionalArray] | None:
-    """What the result is, if types tell that no operand defers: most often, and in a tenth of the time."""
-    known = all(issubclass(t, (PositionalArray, *SCALARS)) or t is np.ndarray for t in types)
-    return kin_of(t for t in types if issubclass(t, PositionalArray)) if known else None
 
 
 def _mask(ufunc: Any, out: Any, kwargs: dict[str, Any]) -> DimArray | None:

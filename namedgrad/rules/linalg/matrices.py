@@ -15,7 +15,7 @@ import numpy as np
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import AxisError, Name, Names
-from namedgrad.backends.failures import CALLED, Bad, MatrixError, bad_matrices
+from namedgrad.backends.failures import CALLED, Bad, MatrixError, bad_matrices, called
 from namedgrad.linear import Like, Map, Pair
 from namedgrad.primitive import place
 from namedgrad.primitive.core import CoreOp
@@ -70,8 +70,7 @@ class MatrixOp(CoreOp):
         return super().__call__(*args, dims=dims, out=out, **params)
 
     def lower(self, args: Sequence[DimArray], dims: tuple[Names, ...], out: Names, **params: Any) -> DimArray:
-        batch = axes.in_order(n for n in args[0].names if n not in dims[0])
-        token = CALLED.set((self.known_as, batch))
+        token = CALLED.set((self.known_as, args[0].names, dims[0]))
         try:
             return super().lower(args, dims=dims, out=out, **params)
         except np.linalg.LinAlgError as error:
@@ -79,7 +78,7 @@ class MatrixOp(CoreOp):
                 result = super().lower(args, dims=dims, out=out, **params | {"errors": "nan"})
             except np.linalg.LinAlgError:
                 raise error from None
-            raise MatrixError(self.known_as, str(error), _those_that_failed(result, args, batch)) from None
+            raise MatrixError(self.known_as, str(error), _those_that_failed(result, args, called()[1])) from None
         finally:
             CALLED.reset(token)
 

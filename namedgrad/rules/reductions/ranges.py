@@ -94,18 +94,22 @@ def in_range(out: DimArray, order: float) -> bool:
     backend = backends.backend_of(raw)
     if not backend.may_branch or backends.is_recording():
         return False
-    return bool(is_near_1(innermost(out), order).raw.all())
+    edge = _edge(out.dtype, order)
+    return not np.size(raw) or bool(np.min(raw) > 1 / edge and np.max(raw) < edge)  # not so if one is NaN
 
 
 def is_near_1(out: DimArray, order: float) -> DimArray:
     """Where norms are so near 1."""
-    edge = float(np.finfo(out.dtype).max) ** _share(order) if math.fabs(order) >= 1 else 1.0
+    edge = _edge(out.dtype, order)
     return e.logical_and(e.greater(out, c(1 / edge)), e.less(out, c(edge)))
 
 
-def _share(order: float) -> float:
-    """Which power of the largest number cells may be; with a negative order tangents of tangents have higher powers."""
-    return 0.4 / order if order > 0 else 0.8 / (1 - 2 * order)
+@functools.lru_cache(64)
+def _edge(dtype: np.dtype[Any], order: float) -> float:
+    """The largest number near 1; with a negative order tangents of tangents have higher powers."""
+    if math.fabs(order) < 1:
+        return 1.0
+    return float(np.finfo(dtype).max) ** (0.4 / order if order > 0 else 0.8 / (1 - 2 * order))
 
 
 def rescaled(
