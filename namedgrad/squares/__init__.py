@@ -26,6 +26,7 @@ from namedgrad.linear import ops
 from namedgrad.squares.identity import alike, remember
 from namedgrad.squares.lengths import (
     MET,
+    ONE,
     Known,
     Length,
     Met,
@@ -75,9 +76,42 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
         return moved(prim, args, out, {}, len(args))
     if root is None:
         return of_lengths(prim, of_both(args, out), out)
+    return _of_one_root(prim, args, out, root)
+
+
+def _of_one_root(prim: Any, args: Sequence[DimArray], out: Traced, root: Root) -> DimArray:
+    multiples = _multiples(prim, args)
+    if multiples and (product := _product(multiples, out, root)) is not None:
+        return product
     known = Of(prim, args, out, root)
     known.steep = steep_of(prim, args, out)
-    return mended(out, known, cancels=not root.kind.flat and len(lengths) > 1)
+    several = sum(type(a) is Length for a in args) > 1
+    return mended(out, known, cancels=several and not root.kind.flat)
+
+
+def _multiples(prim: Any, args: Sequence[DimArray]) -> list[Known]:
+    """The factors of a product if they are two multiples of roots."""
+    if prim.name in POWERS:
+        factors = list(args[:1]) * 2 if _is_2(args[1]) else []
+    else:
+        factors = {"square": [*args, *args], "multiply": list(args)}.get(prim.name, [])
+    known = [a.known for a in factors if type(a) is Length and a.known.vanishes]
+    return known if len(known) == 2 else []
+
+
+def _product(multiples: Sequence[Known], out: Traced, root: Root) -> DimArray | None:
+    """A product of two multiples of one root: at each zero that of the factors, and of what the root is one of.
+
+    So nothing is to be known of it: it moves with the square of the root alone.  Its value is that of the product.
+    """
+    square, factors = root.radicand(), [k.odd for k in multiples]
+    if type(square) is not Traced or square.level is not out.level or any(f is None for f in factors):
+        return None
+    if out.value.level is None and square.names == out.names and all(f is ONE for f in factors):
+        return Traced(out.value, out.level, ops.cast(square, out.dtype).node)
+    for f in factors:
+        square = square if f is ONE else ops.scale(square, f)
+    return ops.either(root.nonzero(), out, ops.cast(square, out.dtype))
 
 
 def _one_root(lengths: Sequence[Known]) -> Root | None:
@@ -93,8 +127,12 @@ def _is_dear(prim: Any, args: Sequence[DimArray], out: Traced) -> bool:
     """
     if backends.backend_of(innermost(out).raw).may_branch or out.value.level is not None:
         return False
-    square = prim.name in POWERS and args[1].level is None and backends.may_look(args[1].raw) and not args[1].names
-    return not (prim.name in SQUARES or (square and args[1].raw == 2))
+    return not (prim.name in SQUARES or (prim.name in POWERS and _is_2(args[1])))
+
+
+def _is_2(exponent: DimArray) -> bool:
+    """Whether an exponent is known to be 2."""
+    return exponent.level is None and not exponent.names and backends.may_look(exponent.raw) and bool(exponent.raw == 2)
 
 
 def passed_on(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, Any]) -> Any:

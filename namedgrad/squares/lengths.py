@@ -14,7 +14,7 @@ from namedgrad.trace import Level, Traced, innermost
 
 MOST = 3  # terms: each takes four times as long as the one before it
 DEEP = 50  # operations in a row that leave to later ones what is known: 120 moves fill Python's stack, of 1,000 calls
-_ONE = constant(1.0)
+ONE = constant(1.0)
 
 
 class Met(list[DimArray]):
@@ -207,8 +207,8 @@ def as_length(
     root = Root(here, lambda: radicand(*args), (radicand, args), kind)
     if not root.may_be_0():
         return y
-    known = Known(root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda _: _ONE)
+    known = Known(root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda _: ONE)
     known.vanishes = True
     if not flat and y.value.level is None and backends.backend_of(y.value.raw).may_branch:
-        known.steep = _ONE
+        known.steep = ONE
     return near(y, known)

@@ -22,7 +22,8 @@ class Of(Known):
     def __init__(self, prim: Any, args: Sequence[DimArray], out: DimArray, root: Root) -> None:
         self.prim, self.args, self.out, self.root = prim, args, out, root
         lengths = [a.known for a in args if type(a) is Length]
-        self.vanishes = prim.name in _PRODUCTS and all(k.vanishes for k in lengths)
+        product = prim.name in _PRODUCTS or (prim.name == "divide" and type(args[-1]) is not Length)
+        self.vanishes = product and all(k.vanishes for k in lengths)
         self.follow(lengths)
 
     @functools.cached_property
@@ -124,7 +125,18 @@ def mended(out: DimArray, known: Known, *, cancels: bool) -> DimArray:
     slope = None if root.kind.flat else known.slope
     there = known.even if slope is None else ops.add(known.even, ops.scale(slope, root.here))
     mask = root.nonzero() if known.steep is None else ops.likely(nonzero(), seen=root.kind.sharp)
-    return near(ops.either(mask, out, ops.cast(there, out.dtype)), known)  # radicands may be sums in double precision
+    right = ops.either(mask, out, ops.cast(there, out.dtype))  # radicands may be sums in double precision
+    return right if known.steep is not None and _is_even(root, nonzero()) else near(right, known)
+
+
+def _is_even(root: Root, moves: DimArray) -> bool:
+    """Whether a value that ``moves`` with the root, or where that is not 0, is seen not to do so where it is 0.
+
+    As the square of the root then, to first order it is what its slope tells, and so is all that is made of it: each
+    operation that tells more takes ten times as many calls.
+    """
+    elsewhere = root.nonzero()
+    return moves.names == elsewhere.names and backends.may_look(moves.raw) and backends.same(moves.raw, elsewhere.raw)
 
 
 def steep_of(prim: Any, args: Sequence[DimArray], out: Traced) -> DimArray | None:
