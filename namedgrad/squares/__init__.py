@@ -95,7 +95,7 @@ def _multiples(prim: Any, args: Sequence[DimArray]) -> list[Known]:
         factors = list(args[:1]) * 2 if _is_2(args[1]) else []
     else:
         factors = {"square": [*args, *args], "multiply": list(args)}.get(prim.name, [])
-    known = [a.known for a in factors if type(a) is Length and a.known.vanishes]
+    known = [a.known for a in factors if type(a) is Length and a.known.is_multiple]
     return known if len(known) == 2 else []
 
 

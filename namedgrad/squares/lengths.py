@@ -105,6 +105,7 @@ class Known:
 
     steep: DimArray | None = None
     vanishes = False  #: whether it is 0 wherever its root is, but for cells where it does not move with it
+    is_multiple = False  #: whether that is all that it is: a function times its root, in every cell
     depth = 0  #: of what is not computed yet
     bend: Any = None
 
@@ -163,7 +164,7 @@ def known_of(
     if not there.may_be_0():
         return out
     of = Known(there, lambda: part(known.even), lambda get: odd(get(known)))
-    of.steep, of.vanishes = known.steep, known.vanishes
+    of.steep, of.vanishes, of.is_multiple = known.steep, known.vanishes, known.is_multiple
     of.follow([known])
     return near(out, of)
 
@@ -208,7 +209,7 @@ def as_length(
     if not root.may_be_0():
         return y
     known = Known(root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda _: ONE)
-    known.vanishes = True
+    known.vanishes = known.is_multiple = True
     if not flat and y.value.level is None and backends.backend_of(y.value.raw).may_branch:
         known.steep = ONE
     return near(y, known)

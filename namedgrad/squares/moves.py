@@ -54,6 +54,7 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
         if all(k.steep is not None for k in lengths):
             of.steep = move(lambda a: _wide_as(a.known.steep, a), lambda a: nothing(innermost(a)), which)
         of.vanishes = all(k.vanishes for k in lengths)
+        of.is_multiple = len(lengths) == len(own) and all(k.is_multiple for k in lengths)
         of.follow(lengths)
         return near(y, of)
 

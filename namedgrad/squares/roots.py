@@ -65,7 +65,7 @@ def _spread(a: Length, out: DimArray) -> DimArray:
     here, made = wide(root.here, out), (root, out.names)
     there = Root(here, lambda: wide(root.radicand(), out), made, root.kind)
     of = Known(there, lambda: known.even, lambda get: get(known))
-    of.steep, of.vanishes = known.steep, known.vanishes
+    of.steep, of.vanishes, of.is_multiple = known.steep, known.vanishes, known.is_multiple
     of.follow([known])
     return near(a, of)
 

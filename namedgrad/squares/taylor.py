@@ -24,6 +24,7 @@ class Of(Known):
         lengths = [a.known for a in args if type(a) is Length]
         product = prim.name in _PRODUCTS or (prim.name == "divide" and type(args[-1]) is not Length)
         self.vanishes = product and all(k.vanishes for k in lengths)
+        self.is_multiple = product and prim.name != "square" and len(lengths) == 1 and lengths[0].is_multiple
         self.follow(lengths)
 
     @functools.cached_property
