@@ -16,7 +16,7 @@ import numpy as np
 
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, describe, extent, make, unseen
-from namedgrad.axes import AxisError, ByName, Name, Names, by_name
+from namedgrad.axes import AxisError, Name, Names, by_name
 from namedgrad.linear import FiniteBilinear, Leaf, Like, Map, Mask, Scale, ambiguous, like
 from namedgrad.rules.complex import Conjugation, conj_if_complex
 from namedgrad.rules.structure import Summed, cast, choose, diagonalize, relabel, reorder, spread, stamp
@@ -147,11 +147,15 @@ class Tape:
         for leaf, t, x in zip(self.leaves, tangents, self.ins, strict=True):
             if t is not None:
                 seeds[leaf] = Tangent(tangent_seed(t, x))
-                sizes.update({n: extent(t, n) for n in t.names if n not in x.names})
+                sizes |= _added(t, x)
         with quiet():
             pushed = forward(self.maps, seeds, self.ends)
             done = (finish_tangent(t, o, sizes) for t, o in zip(pushed, self.out_like, strict=True))
             return own_memory(done, tangents)
+
+    def push_one(self, i: int, tangent: DimArray) -> list[DimArray]:
+        """Tangents of all outputs where one of the inputs moves alone."""
+        return self.push([tangent if k == i else None for k in range(len(self.ins))])
 
     def reached(self, i: int) -> list[bool]:
         """Which outputs depend on one of the inputs, whatever the numbers are."""
@@ -218,6 +222,11 @@ class Shape:
         self.names, self.hidden, self.full_shape, self.dtype = x.names, x.hidden, x.full_shape, x.dtype
         self.backend = backends.backend_of(innermost(x).raw)
 
+    @property
+    def sizes(self) -> dict[Name, int]:
+        """Mapping of visible dims to sizes."""
+        return {n: s for n, s in zip(self.names, self.full_shape, strict=True) if n not in self.hidden}
+
     def zeros(self, sizes: dict[Name, int]) -> DimArray:
         """Zeros of this shape with more vectorized axes in front."""
         extra = tuple(n for n in sizes if n not in self.names)
@@ -250,13 +259,8 @@ def record_forward(
 ) -> tuple[list[DimArray], list[DimArray]]:
     """Run a function of parts with tangents: values and their tangents."""
     level = Level(forward=True)
-    sizes = {
-        n: extent(t, n)
-        for t, x in zip(tangents, ins, strict=True)
-        if t is not None
-        for n in t.names
-        if n not in x.names
-    }
+    given = [(t, x) for t, x in zip(tangents, ins, strict=True) if t is not None]
+    sizes = {n: s for t, x in given for n, s in _added(t, x).items()}
     try:
         with quiet():
             traced = [
@@ -274,6 +278,11 @@ def record_forward(
 
 
 # ------------------------------------------------------------------------------------------------ seeds
+
+
+def _added(t: DimArray, x: Any) -> dict[Name, int]:
+    """The axes that a tangent has beside those of its input."""
+    return {n: extent(t, n) for n in t.names if n not in x.names}
 
 
 def tangent_seed(t: DimArray, x: Any) -> DimArray:
@@ -456,5 +465,3 @@ def ones_like_output(x: DimArray) -> DimArray:
     one = backends.call(backends.backend_of(raw).one, x.dtype)
     return stamp(spread(make(one, (), axes.NONE), like(x)), x.hidden)
 
-
-__all__ = ["ByName", "Names", "Tape", "check_cotangent", "ones_like_output", "record", "record_forward"]
