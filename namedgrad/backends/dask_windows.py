@@ -16,6 +16,8 @@ Raw = Any
 class DaskWindowKernels:
     """What :class:`namedgrad.backends.windows.WindowKernels` has, chunk by chunk."""
 
+    along: Any  #: see :class:`namedgrad.backends.dask_along.AlongAxis`
+
     def windows(self, x: Raw, axis: tuple[int, ...], spans: tuple[Span, ...]) -> Raw:
         """The cells of every window."""
         chunks = [(s.number,) for s in spans], [(s.size,) for s in spans]
@@ -30,23 +32,23 @@ class DaskWindowKernels:
 
     def window_sum(self, x: Raw, axis: int, span: Span) -> Raw:
         """The sum of each window along an axis."""
-        return self.along("window_sum", x, axis, span.number, span=span)  # type: ignore[attr-defined]
+        return self.along("window_sum", x, axis, span.number, span=span)
 
     def window_spread(self, g: Raw, axis: int, span: Span, n: int) -> Raw:
         """The transpose of :meth:`window_sum`."""
-        return self.along("window_spread", g, axis, n, span=span, n=int(n))  # type: ignore[attr-defined]
+        return self.along("window_spread", g, axis, n, span=span, n=int(n))
 
     def window_prod(self, x: Raw, axis: int, span: Span) -> Raw:
         """The product of each window along an axis."""
-        return self.along("window_prod", x, axis, span.number, span=span)  # type: ignore[attr-defined]
+        return self.along("window_prod", x, axis, span.number, span=span)
 
     def window_max(self, x: Raw, axis: int, span: Along) -> Raw:
         """The largest cell of each window along an axis."""
-        return self.along("window_max", x, axis, span.number, span=span)  # type: ignore[attr-defined]
+        return self.along("window_max", x, axis, span.number, span=span)
 
     def window_fmax(self, x: Raw, axis: int, span: Span) -> Raw:
         """The largest cell of each window that is not NaN."""
-        return self.along("window_fmax", x, axis, span.number, span=span)  # type: ignore[attr-defined]
+        return self.along("window_fmax", x, axis, span.number, span=span)
 
     def window_won(self, x: Raw, y: Raw, axis: int, span: Along) -> Raw:
         """The offset of the first largest cell of each window."""
