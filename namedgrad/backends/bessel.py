@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import NEXT_TO_ZERO, double, is_complex, result_dtype, side_by_side
 
 Raw = Any
@@ -47,14 +48,8 @@ class _Half(NamedTuple):
     way: int
 
 
-class BesselKernels:
+class BesselKernels(Kernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    special: Any
-    may_branch: bool
-    function: Callable[[str], Callable[..., Raw]]
-    _repaired: Callable[..., Raw]
 
     # ---------------------------------------------------------------- the functions
 

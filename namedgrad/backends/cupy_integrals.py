@@ -7,12 +7,12 @@ meet neither has lost more than two digits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from namedgrad.backends.failures import NoKernelError
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
@@ -21,21 +21,8 @@ _AI, _BI = 0.355028053887817239, 0.614926627446000736  # Airy's functions at 0, 
 _AIP, _BIP = -0.258819403792806798, 0.448288357353826359
 
 
-class CupyIntegrals:
+class CupyIntegrals(Kernels):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
-
-    xp: Any
-    special: Any
-    erf: Callable[[Raw], Raw]
-    _faddeeva: Callable[[Raw], Raw]
-    _pieces: Callable[..., Raw]
-    dawsn_order: Callable[..., Raw]
-    ellipeinc_order: Callable[..., Raw]
-    ellipkinc_order: Callable[..., Raw]
-    ive_order: Callable[..., Raw]
-    jv_order: Callable[..., Raw]
-    kve_order: Callable[..., Raw]
-    erfcx: Callable[[Raw], Raw]
 
     # ---------------------------------------------------------------- elliptic integrals
 

@@ -22,8 +22,6 @@ Raw = Any
 class DaskLinalg(LinalgKernels):
     """NumPy's kernels on chunks of stacks."""
 
-    asarray: Any
-
     def cholesky(self, a: Raw, errors: str = "raise") -> Raw:
         return self._stack("cholesky", a.shape[-2:], a, errors=errors)
 

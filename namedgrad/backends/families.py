@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import double, floating, is_complex, is_short, result_dtype
 
 Raw = Any
@@ -37,18 +38,8 @@ def _sine_of_quarters(x: Raw) -> Raw:
     return np.multiply(out, 1 - 2 * odd, dtype=np.float32, casting="same_kind")
 
 
-class FamilyKernels:
+class FamilyKernels(Kernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    special: Any
-    may_branch: bool
-    function: Callable[[str], Callable[..., Raw]]
-    _in_blocks: Callable[..., Raw]
-    isfinite_all: Callable[[Raw], bool]
-    _pieces: Callable[..., Raw]
-    _repaired: Callable[..., Raw]
-    polynomial: Callable[..., Raw]
 
     # ---------------------------------------------------------------- functions with several results
 

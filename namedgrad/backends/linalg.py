@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
+
 Raw = Any
 
 
-class LinalgKernels:
+class LinalgKernels(Kernels):
     """For every backend whose namespace has NumPy's ``linalg``."""
-
-    xp: Any
 
     def cholesky(self, a: Raw, errors: str = "raise") -> Raw:
         """Lower Cholesky factors."""

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
+
 Raw = Any
 
 
@@ -78,15 +80,8 @@ def _is_normal(x: Raw) -> bool:
     return bool(np.minimum.reduce(size, axis=None) >= np.finfo(x.dtype).tiny and np.isfinite(np.max(size)))
 
 
-class SpecialKernels:
+class SpecialKernels(Kernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    asarray: Any  #: see :class:`namedgrad.backends.base.Backend`
-    special: Any
-    may_branch: bool
-    isfinite_all: Callable[[Raw], bool]
-    function: Callable[[str], Callable[..., Raw]]
 
     def from_imag(self, x: Raw) -> Raw:
         """``-i x``, the transpose of the imaginary part: half the time of that product, and no 0 times infinity."""

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
+
 Raw = Any
 Shape = tuple[int, ...]
 
@@ -106,11 +108,8 @@ class Drawn(NamedTuple):
 Along = Span | Cover | Drawn
 
 
-class WindowKernels:
+class WindowKernels(Kernels):
     """Windows along axes of an array, and what is added, picked and put by them."""
-
-    xp: Any
-    may_branch: bool
 
     def windows(self, x: Raw, axis: tuple[int, ...], spans: tuple[Span, ...]) -> Raw:
         """The cells of every window, 0 where there are none: counted along the axes, offsets along new last axes."""
