@@ -202,7 +202,7 @@ class NumpySpecial(Kernels):
         """Of many positive numbers by Euler and Maclaurin, DLMF 25.11.5: a million of order 1 in 12 ms, not 216."""
         low = isinstance(n, (int, np.integer)) and 0 < n <= LOW_ORDER and getattr(x, "dtype", None) in BITS
         if not low or x.size < FEW or not 0 < x.min() <= x.max() < np.inf:
-            return super().real_polygamma(n, x)  # type: ignore[misc]
+            return super().real_polygamma(n, x)
         with np.errstate(all="ignore"):
             return self._in_blocks(functools.partial(_polygamma, int(n)), x)
 

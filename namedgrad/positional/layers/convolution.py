@@ -55,7 +55,7 @@ def _convolved(
         y = merge(y, (_GROUP, _OUT), into)
     if given[2] is not None:
         y = add(y, relabel(unwrap(given[2], f"{what}: the bias"), {axes.axis(-1): into}))
-    return leave(ordered(y, tuple(sorted(y.dims, key=lambda n: n.number))), *given)  # type: ignore[attr-defined]
+    return leave(ordered(y, axes.in_order(y.dims)), *given)
 
 
 def _conv(count: int) -> Callable[..., Any]:
