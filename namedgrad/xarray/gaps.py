@@ -82,7 +82,7 @@ def _near(y: DimArray, x: DimArray, present: DimArray, line: Name, *, method: st
     low, high = where(below, after, before), where(above, before, after)
     low, high = e.clip(low, 0, n - 1), e.clip(high, 0, n - 1)
     if isinstance(fill, str) and method in {"linear", "slinear"}:  # the first two present cells, the last two
-        later, sooner = (e.clip(_at(*of, line), 0, n - 1) for of in ((after, high + 1), (before, low - 1)))
+        sooner, later = (e.clip(v, 0, n - 1) for v in (_at(before, low - 1, line), _at(after, high + 1, line)))
         low, high = where(above, sooner, low), where(above, high, where(below, later, high))
     x_low, x_high = gather(x, {line: low}), gather(x, {line: high})
     y_low, y_high = gather(y, {line: low}), gather(y, {line: high})
