@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad.backends.part import Kernels
-from namedgrad.backends.special import BERNOULLI, BLOCK, FEW, NEXT_TO_ZERO, alike, double, is_complex
+from namedgrad.backends.special import BERNOULLI, BLOCK, FEW, NEXT_TO_ZERO, alike, double, is_complex, reaches_zero
 
 Raw = Any
 SMALL_DEGREE = 32
@@ -224,7 +224,7 @@ class NumpySpecial(Kernels):
             return np.sign(x) ** n * np.sqrt(np.pi / 2 / size) * self.special.ive(n + 0.5, size)
 
         out = self._past_exp(self.special.spherical_in(n, x), scaled, n, x)
-        if is_complex(x) or not np.size(x) or np.min(np.absolute(x)) > NEXT_TO_ZERO:
+        if not reaches_zero(x):
             return out
 
         def first(n: Raw, x: Raw) -> Raw:

@@ -58,6 +58,11 @@ def is_complex(x: Raw) -> bool:
     return isinstance(x, complex) or getattr(x, "dtype", np.dtype(float)).kind == "c"
 
 
+def reaches_zero(x: Raw) -> bool:
+    """Whether real numbers are among the operands that are next to 0."""
+    return not is_complex(x) and bool(np.size(x)) and not np.min(np.absolute(x)) > NEXT_TO_ZERO
+
+
 NEXT_TO_ZERO = 1e-100
 # Bernoulli's numbers of even order.
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,

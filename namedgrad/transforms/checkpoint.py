@@ -76,12 +76,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
             if not again:  # what later runs return must not be kept alive from here
                 first[:] = [out]
             if not all(_same(p, q, parts) for p, q in zip(prints, found, strict=False)):
-                raise ValueError(
-                    f"checkpoint: {getattr(f, '__name__', 'the function')} gave other values when it ran again for its "
-                    "derivative: it changes with something that is no argument, such as a captured array that was "
-                    "written in between, a counter, or a generator out of sight; pass what changes as an argument (of "
-                    "an array that is written later a .copy()), or draw before and pass the draws"
-                )
+                raise _impure(f)
             prints[:] = prints or found
             return tuple(out.parts)
 
@@ -90,6 +85,15 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         return first.pop().value(outs)
 
     return wrapped
+
+
+def _impure(f: Callable[..., Any]) -> ValueError:
+    return ValueError(
+        f"checkpoint: {getattr(f, '__name__', 'the function')} gave other values when it ran again for its derivative: "
+        "it changes with something that is no argument, such as a captured array that was written in between, a "
+        "counter, or a generator out of sight; pass what changes as an argument (of an array that is written later a "
+        ".copy()), or draw before and pass the draws"
+    )
 
 
 def _print(x: DimArray) -> Any:

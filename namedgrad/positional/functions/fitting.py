@@ -88,4 +88,3 @@ def _covariance(matrix: DimArray, norms: DimArray, off: DimArray, *, unscaled: b
         raise ValueError("the number of data points must exceed order to scale the covariance matrix")
     variance = e.divide(off, e.c(float(freedom)))
     return ordered(multiply(inverse, variance), (OTHER, POWER, *off.dims))
-
