@@ -50,9 +50,9 @@ class Adapter:
         """All else that a function can see of it: equal for leaves that one compiled program serves."""
         return ()
 
-    def seen(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
-        """What a function sees while it is compiled: like ``leaf``, holding ``arrays``."""
-        return arrays[0] if arrays else leaf
+    def seen(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
+        """What a function sees while it is compiled: like ``leaf``, holding all its arrays anew."""
+        return parts[0] if parts else leaf
 
     def returned(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
         """What a compiled function returns: like ``leaf``, holding ``arrays``."""
