@@ -87,7 +87,7 @@ class Tape:
                 grads = self._repaired(grads, cotangents, pairs, last)
             if last:
                 self.maps = _without_factors(self.maps)
-            return _Finish(sizes).all(grads, self.ins, cotangents)
+            return _finished(grads, self.ins, cotangents, sizes)
 
     def _is_plain(self, cotangents: Sequence[DimArray | None]) -> bool:
         """Whether a guarded pass would repair nothing: to see this spares a pass over the gradients."""
@@ -323,31 +323,27 @@ def check_cotangent(g: DimArray, out: Any, what: str) -> DimArray:
 # ------------------------------------------------------------------------------------------------ results
 
 
-class _Finish:
+def _finished(
+    grads: list[DimArray | None], ins: Sequence[Any], seeds: Sequence[DimArray | None], sizes: dict[Name, int]
+) -> list[DimArray]:
     """Turn what arrived at the leaves into results: names, marks, order, dtype, memory of their own."""
+    finished = [
+        x.zeros(sizes) if g is None else _with_all(finish_gradient(g, x, tuple(sizes)), x, sizes)
+        for g, x in zip(grads, ins, strict=True)
+    ]
+    turned = [g is not None and g.dtype.kind == f.dtype.kind == "c" for g, f in zip(grads, finished, strict=True)]
+    grads.clear()  # so that what is finished is held once
+    return own_memory((_conjugated(finished.pop(0)) if t else finished.pop(0) for t in turned), seeds)
 
-    def __init__(self, sizes: dict[Name, int]) -> None:
-        self.sizes = sizes
 
-    def all(
-        self, grads: list[DimArray | None], ins: Sequence[Any], seeds: Sequence[DimArray | None]
-    ) -> list[DimArray]:
-        finished = [
-            x.zeros(self.sizes) if g is None else self._with_all(finish_gradient(g, x, tuple(self.sizes)), x)
-            for g, x in zip(grads, ins, strict=True)
-        ]
-        turned = [g is not None and g.dtype.kind == f.dtype.kind == "c" for g, f in zip(grads, finished, strict=True)]
-        grads.clear()  # so that what is finished is held once
-        return own_memory((_conjugated(finished.pop(0)) if t else finished.pop(0) for t in turned), seeds)
-
-    def _with_all(self, g: DimArray, x: Any) -> DimArray:
-        """With every vectorized axis of the outputs, in their order, also those that only other outputs have."""
-        lacks = tuple(n for n in self.sizes if n not in g.names) if self.sizes else ()
-        if not lacks:
-            return g
-        front = {n: s for n, s in self.sizes.items() if n not in x.names}
-        wide = spread(g, Like((*front, *x.names), (*front.values(), *x.full_shape), g.dtype))
-        return relabel(wide, {}, hide=lacks)
+def _with_all(g: DimArray, x: Any, sizes: dict[Name, int]) -> DimArray:
+    """With every vectorized axis of the outputs, in their order, also those that only other outputs have."""
+    lacks = tuple(n for n in sizes if n not in g.names) if sizes else ()
+    if not lacks:
+        return g
+    front = {n: s for n, s in sizes.items() if n not in x.names}
+    wide = spread(g, Like((*front, *x.names), (*front.values(), *x.full_shape), g.dtype))
+    return relabel(wide, {}, hide=lacks)
 
 
 def _conjugated(g: DimArray) -> DimArray:
