@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import floating, is_complex, result_dtype
 
 Raw = Any
@@ -24,15 +24,8 @@ TANH_IS_ONE_IN_HALF = 5.0  # whose exp(2 x) overflows above
 GELU_SCALE, GELU_CUBE = 2 * math.sqrt(2 / math.pi), 0.044715
 
 
-class ActivationKernels:
+class ActivationKernels(Kernels):
     """Elementwise kernels on raw arrays."""
-
-    xp: Any
-    may_branch: bool
-    function: Callable[[str], Callable[..., Any]]
-    expit: Callable[[Raw], Raw]
-    isfinite_all: Callable[[Raw], bool]
-    log1p_of_fall: Callable[[Raw], Raw]
 
     def relu(self, x: Raw) -> Raw:
         """``max(x, 0)``."""

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
+
 Raw = Any
 
 
-class AttentionKernels:
+class AttentionKernels(Kernels):
     """For every backend."""
-
-    xp: Any
 
     def attention_weights(self, x: Raw) -> Raw:
         """``exp(x)`` divided by its sum; 0 where every cell is -inf."""

@@ -79,8 +79,6 @@ class Backend(
     """Positional functions by name; elementwise functions come from the namespace ``xp`` and from ``special``."""
 
     name: str
-    xp: Any  #: namespace with NumPy's names
-    special: Any  #: namespace of the functions of :mod:`scipy.special`
     may_branch = False  #: whether a value may steer Python: cheap and allowed on NumPy only
     meets_host = True  #: whether its functions take NumPy's arrays beside its own
     defers = True  #: whether its functions leave arrays of other classes to NumPy's protocols

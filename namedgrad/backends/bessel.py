@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from namedgrad.backends.special import NEXT_TO_ZERO, double, is_complex, result_dtype, side_by_side
+from namedgrad.backends.part import Kernels
+from namedgrad.backends.special import NEXT_TO_ZERO, double, is_complex, reaches_zero, result_dtype, side_by_side
 
 Raw = Any
 _PI = math.pi
@@ -47,21 +48,15 @@ class _Half(NamedTuple):
     way: int
 
 
-class BesselKernels:
+class BesselKernels(Kernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    special: Any
-    may_branch: bool
-    function: Callable[[str], Callable[..., Raw]]
-    _repaired: Callable[..., Raw]
 
     # ---------------------------------------------------------------- the functions
 
     def ive(self, v: Raw, x: Raw) -> Raw:
         """The modified one of the first kind, scaled; next to 0 by its first term in broken orders, not in SciPy."""
         out = self._scaled_bessel("ive", v, x)
-        if is_complex(x) or not np.size(x) or np.min(np.absolute(x)) > NEXT_TO_ZERO:
+        if not reaches_zero(x):
             return out
         v, x = double(v), double(x)  # integers have no negative powers, and of short orders digits would be lost
         with np.errstate(all="ignore"):

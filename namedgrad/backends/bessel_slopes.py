@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
+
 Raw = Any
 SMALL = 1e-3  # below, SciPy's error grows with the order times the logarithm of the argument
 OWN = {
@@ -27,14 +29,8 @@ def _not_half(x: Raw) -> Raw:
     return x.astype(np.float32) if getattr(x, "dtype", None) == np.float16 else x
 
 
-class BesselSlopes:
+class BesselSlopes(Kernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    may_branch: bool
-    function: Callable[[str], Callable[..., Raw]]
-    isfinite_all: Callable[[Raw], bool]
-    _repaired: Callable[..., Raw]
 
     def _next(self, name: str, v: Raw, x: Raw) -> Raw:
         """A neighbour; of the order 0 or 1 by a function of its own, which takes SciPy a tenth of the time and less."""

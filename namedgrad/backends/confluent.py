@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import double, result_dtype
 
 Raw = Any
@@ -22,14 +22,8 @@ _ROUNDING = float(np.finfo(np.float64).eps)
 _FAR = 700.0  # from here on terms leave the range of numbers
 
 
-class ConfluentKernels:
+class ConfluentKernels(Kernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    special: Any
-    may_branch: bool
-    function: Callable[[str], Callable[..., Raw]]
-    _in_blocks: Callable[..., Raw]
 
     def lpmv_rest(self, j: int, m: Raw, v: Raw, x: Raw) -> Raw:
         """The j-th derivative of a Legendre function over ``(1 - x**2)**(|m| / 2)``, also at -1 and 1.

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from namedgrad.backends.jets import ORIGIN, Index, Jet, composed, convolved, exponential, minus, over, times
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import is_complex, side_by_side
 
 Raw = Any
@@ -23,14 +23,8 @@ _PI = math.pi
 _POINTS = 18
 
 
-class ConnectionKernels:
+class ConnectionKernels(Kernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    special: Any
-    may_branch: bool
-    complex_polygamma: Callable[..., Raw]
-    real_polygamma: Callable[..., Raw]
 
     def connected(self, every: list[Index], a: Raw, b: Raw, c: Raw, z: Raw) -> Jet:
         """The function at ``z``; real numbers above 0.8 or below -4.

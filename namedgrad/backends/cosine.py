@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.rows import short_buffer
 
 Raw = Any
 _NORMS = {0: "backward", -0.5: "ortho", -1: "forward"}
 
 
-class CosineKernels:
+class CosineKernels(Kernels):
     """Kernels for any namespace."""
-
-    xp: Any
 
     def cosine(self, x: Raw, axis: int, kind: int, power: float) -> Raw:
         """The transform of a type times a power of its period, by Fourier transforms of arrays made symmetric."""

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
+
 Raw = Any
 Shape = tuple[int, ...]
 
 
-class CtcKernels:
+class CtcKernels(Kernels):
     """Recursions over the last two axes, and what goes with them."""
-
-    xp: Any
 
     def ctc_forward(self, emitted: Raw, skips: Raw) -> Raw:
         """Log-probabilities to be in each state before the first and after every time, (T, S), (S) -> (T + 1, S).

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
@@ -18,15 +18,8 @@ _NEAR, _SHARE = 6.0, 0.85  # up to these, of a number and of the order, terms th
 _MOST = 168.0  # from here on the first term leaves the range of numbers
 
 
-class CupyConfluent:
+class CupyConfluent(Kernels):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
-
-    xp: Any
-    special: Any
-    hyp1f1_order: Callable[..., Raw]
-    iv_order: Callable[..., Raw]
-    jv_order: Callable[..., Raw]
-    yv_order: Callable[..., Raw]
 
     def hyp0f1(self, v: Raw, z: Raw) -> Raw:
         """Near 0 by its series, else from a Bessel function (DLMF 10.16.9 and 10.39.9)."""

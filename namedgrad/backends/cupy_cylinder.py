@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from namedgrad.backends.cupy_integrals import require_real
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
 _TURN = cmath.exp(0.25j * math.pi)
 
 
-class CupyCylinder:
+class CupyCylinder(Kernels):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
-
-    xp: Any
-    jv: Callable[..., Raw]
-    yv: Callable[..., Raw]
-    iv: Callable[..., Raw]
-    kv: Callable[..., Raw]
-    kve: Callable[..., Raw]
 
     def kn(self, n: Raw, x: Raw) -> Raw:
         """The modified one of the second kind."""

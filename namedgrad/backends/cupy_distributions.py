@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import double, result_dtype
 
 Raw = Any
@@ -15,12 +16,8 @@ MANY = 1e7  # degrees of freedom
 _EVENTS = 600  # of half the noncentrality on average, up to half as many
 
 
-class CupyDistributions:
+class CupyDistributions(Kernels):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
-
-    xp: Any
-    special: Any
-    kolmogorov_order: Callable[..., Raw]
 
     # ---------------------------------------------------------------- of odds r = x / (1 - x)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.special
 
 from namedgrad.backends.failures import NoKernelError
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
@@ -20,15 +20,8 @@ _DILOGARITHM = [
 ]
 
 
-class CupyElementary:
+class CupyElementary(Kernels):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
-
-    xp: Any
-    special: Any
-    zeta_order: Callable[..., Raw]
-    polynomial: Callable[..., Raw]
-    ellipkm1: Callable[[Raw], Raw]
-    logaddexp: Callable[[Raw, Raw], Raw]
 
     # ---------------------------------------------------------------- degrees
 

@@ -7,12 +7,12 @@ meet neither has lost more than two digits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from namedgrad.backends.failures import NoKernelError
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
@@ -21,21 +21,8 @@ _AI, _BI = 0.355028053887817239, 0.614926627446000736  # Airy's functions at 0, 
 _AIP, _BIP = -0.258819403792806798, 0.448288357353826359
 
 
-class CupyIntegrals:
+class CupyIntegrals(Kernels):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
-
-    xp: Any
-    special: Any
-    erf: Callable[[Raw], Raw]
-    _faddeeva: Callable[[Raw], Raw]
-    _pieces: Callable[..., Raw]
-    dawsn_order: Callable[..., Raw]
-    ellipeinc_order: Callable[..., Raw]
-    ellipkinc_order: Callable[..., Raw]
-    ive_order: Callable[..., Raw]
-    jv_order: Callable[..., Raw]
-    kve_order: Callable[..., Raw]
-    erfcx: Callable[[Raw], Raw]
 
     # ---------------------------------------------------------------- elliptic integrals
 
@@ -83,26 +70,25 @@ class CupyIntegrals:
         large = p > 1
         root = xp.sqrt(xp.where(large, p, 1.0))
         q = xp.where(large, 1 / xp.where(large, p, 1.0), p)
-        a, b, power = 1.0 + 0 * q, xp.sqrt(q), 0.5
-        total = 0.5 * (1 - q)
-        for _ in range(12):
-            c = 0.5 * (a - b)
-            a, b, power = 0.5 * (a + b), xp.sqrt(a * b), 2 * power
-            total = total + power * c * c
+        a, total = self._arithmetic_geometric(xp.sqrt(q), 0.5 * (1 - q), 12)
         k = xp.where(xp.equal(p, 0), math.inf, 0.5 * math.pi / xp.where(xp.equal(q, 0), 1.0, a))
         e = k * (1 - total)
         e = xp.where(q < 0.1, self._near_one(xp.where(q < 0.1, q, 0.05), k), e)
         e = xp.where(xp.equal(q, 0), 1.0, e)  # where p is infinite K is 0, as the root is infinite
         return (k / root).astype(dtype), (e * root).astype(dtype)
 
+    def _arithmetic_geometric(self, b: Raw, total: Raw, steps: int) -> tuple[Raw, Raw]:
+        """The arithmetic-geometric mean of 1 and ``b``, and a sum of the squares of differences on the way to it."""
+        a, power = 1.0 + 0 * b, 0.5
+        for _ in range(steps):
+            c = 0.5 * (a - b)
+            a, b, power = 0.5 * (a + b), self.xp.sqrt(a * b), 2 * power
+            total = total + power * c * c
+        return a, total
+
     def _near_one(self, q: Raw, k: Raw) -> Raw:
         """E where ``1 - total`` cancels, by Legendre's relation of the mean for the complementary parameter."""
-        xp = self.xp
-        a, b, power, total = 1.0 + 0 * q, xp.sqrt(1 - q), 0.5, 0.5 * q
-        for _ in range(7):
-            c = 0.5 * (a - b)
-            a, b, power = 0.5 * (a + b), xp.sqrt(a * b), 2 * power
-            total = total + power * c * c
+        a, total = self._arithmetic_geometric(self.xp.sqrt(1 - q), 0.5 * q, 7)
         other = 0.5 * math.pi / a
         return (0.5 * math.pi + k * other * total) / other  # E K' + E' K - K K' = π / 2, with K' - E' = K' total
 
@@ -126,11 +112,7 @@ class CupyIntegrals:
         at, tail = xp.where(far, z, 50.0), 0.0
         for k in range(40, -1, -1):
             tail = 1 - (k + 1) / at * tail
-        at = xp.where(inside, 5.0, z)
-        fraction = at + 161
-        for k in range(80, 0, -1):
-            fraction = at + (2 * k - 1) - k * k / fraction
-        beyond = xp.where(far, tail / xp.where(far, z, 50.0), 1 / fraction)
+        beyond = xp.where(far, tail / xp.where(far, z, 50.0), 1 / _fraction(xp.where(inside, 5.0, z)))
         return xp.where(near, series, xp.exp(xp.where(near, 0.0, -z)) * beyond)
 
     def expi(self, x: Raw) -> Raw:
@@ -161,10 +143,7 @@ class CupyIntegrals:
         si, rest = self._odd_and_even(xp.where(near, size, 1.0), -1)
         ci = _EULER + xp.log(xp.where(near, size, 1.0)) + rest
         z = 1j * xp.where(near, 5.0, xp.minimum(size, 1e300))
-        fraction: Any = z + 161
-        for k in range(80, 0, -1):
-            fraction = z + (2 * k - 1) - k * k / fraction
-        e1 = xp.exp(-z) / fraction
+        e1 = xp.exp(-z) / _fraction(z)
         si = xp.where(near, si, math.pi / 2 + xp.imag(e1))
         ci = xp.where(near, ci, xp.where(xp.isinf(x), xp.where(x < 0, math.nan, 0.0), -xp.real(e1)))
         si = xp.where(x < 0, -si, si)
@@ -298,6 +277,14 @@ class CupyIntegrals:
             _AI * first + _AIP * second, _AI * first_slope + _AIP * second_slope,
             _BI * first + _BIP * second, _BI * first_slope + _BIP * second_slope,
         ]  # fmt: skip
+
+
+def _fraction(z: Raw) -> Raw:
+    """The continued fraction of ``exp(-z) / E1(z)`` (DLMF 6.9.1)."""
+    out = z + 161
+    for k in range(80, 0, -1):
+        out = z + (2 * k - 1) - k * k / out
+    return out
 
 
 def require_real(x: Raw, name: str) -> Raw:

@@ -19,8 +19,6 @@ Raw = Any
 class CupyLinalg(LinalgKernels):
     """Kernels that raise, or give NaN, for the matrices for which NumPy's raise."""
 
-    matmul: Callable[[Raw, Raw], Raw]
-
     def cholesky(self, a: Raw, errors: str = "raise") -> Raw:
         """Lower Cholesky factors."""
         xp = self.xp

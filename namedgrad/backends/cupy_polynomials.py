@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
@@ -16,17 +17,8 @@ _LARGEST = 20  # degree of a Legendre function that is not whole: of larger ones
 _DEGREES = 64  # of polynomials whose degrees are on the device
 
 
-class CupyPolynomials:
+class CupyPolynomials(Kernels):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
-
-    xp: Any
-    _pieces: Callable[..., Raw]
-    exprel_order: Callable[..., Raw]
-    log1p_ratio_order: Callable[..., Raw]
-    spherical_j: Callable[[int, Raw], Raw]
-    binom: Callable[[Raw, Raw], Raw]
-    special: Any
-    hyp2f1_order: Callable[..., Raw]
 
     # ---------------------------------------------------------------- powers and logarithms
 

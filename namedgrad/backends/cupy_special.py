@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,16 +34,6 @@ class CupySpecial(
     CupySymmetric,
 ):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
-
-    xp: Any
-    special: Any
-    jv_order: Callable[..., Raw]
-    yv_order: Callable[..., Raw]
-    iv_order: Callable[..., Raw]
-    ive_order: Callable[..., Raw]
-    kve_order: Callable[..., Raw]
-    complex_polygamma: Callable[..., Raw]
-    hyp2f1_order: Callable[..., Raw]
 
     def spacing(self, x: Raw) -> Raw:
         """The distance to the next number."""

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 from namedgrad.backends.cupy_integrals import require_real
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import result_dtype
 
 Raw = Any
 
 
-class CupySymmetric:
+class CupySymmetric(Kernels):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
-
-    xp: Any
-    carlson_integral: Callable[..., Raw]
 
     def elliprc(self, x: Raw, y: Raw) -> Raw:
         """The degenerate one; below 0 its principal value (DLMF 19.2.20)."""

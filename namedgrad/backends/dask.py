@@ -244,11 +244,11 @@ class DaskBackend(
 
     def max(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Largest value over axes."""
-        return by_tree(x, axis, x.dtype, Kernel(np.max), Kernel(_largest_of_chunk))
+        return by_tree(x, axis, x.dtype, Kernel(np.max), Kernel(_of_cells, reduce=np.max))
 
     def min(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Smallest value over axes."""
-        return by_tree(x, axis, x.dtype, Kernel(np.min), Kernel(_smallest_of_chunk))
+        return by_tree(x, axis, x.dtype, Kernel(np.min), Kernel(_of_cells, reduce=np.min))
 
     def _added(self, parts: Raw, last: int) -> Raw:
         """Partial results, one per chunk along each of the ``last`` axes, added in their own dtype."""
@@ -297,14 +297,9 @@ class DaskBackend(
             out = self.gather(_swapped(x, core, len(at)), *at, shared=shared)
             return _swapped(out, core, tail)
         lead = list(range(x.ndim - len(at)))
-        core_axes = [-1 - i for i in range(len(at))]
         new = [len(lead) + i for i in range(at[0].ndim - shared)]
-        spans = [da.arange(n, chunks=(c,)) for n, c in zip(x.shape[len(lead) :], x.chunks[len(lead) :], strict=True)]
         kernel = Kernel(_gather_chunks, count=len(at), shared=shared)
-        places = [(i, [*lead[:shared], *new]) for i in at]
-        across = ((s, [c]) for s, c in zip(spans, core_axes, strict=True))
-        parts = blockwise(kernel, [*lead, *new], core_axes, x.dtype, (x, [*lead, *core_axes]), *places, *across)
-        return self._added(parts, len(core_axes))
+        return self._added(_by_place(kernel, x, at, lead, new, chunks=x.chunks[len(lead) :], into=False), len(at))
 
     def scatter(self, how: str, g: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """Every chunk of ``g`` is combined into every chunk of the result; these are combined by tree."""
@@ -316,12 +311,8 @@ class DaskBackend(
             return _swapped(out, core, tail)
         lead = list(range(g.ndim - count))
         new = [len(lead) + i for i in range(count)]
-        core_axes = [-1 - i for i in range(len(at))]
-        spans = [da.arange(int(n), chunks=(c,)) for n, c in zip(sizes, _chunks(sizes, g.dtype), strict=True)]
         kernel = Kernel(_scatter_chunks, how=how, count=len(at), shared=shared)
-        places = [(i, [*lead[:shared], *new]) for i in at]
-        across = ((s, [c]) for s, c in zip(spans, core_axes, strict=True))
-        parts = blockwise(kernel, [*lead, *core_axes], new, g.dtype, (g, [*lead, *new]), *places, *across)
+        parts = _by_place(kernel, g, at, lead, new, chunks=_chunks(sizes, g.dtype), into=True)
         return self._combined(how, parts, count)
 
     def _combined(self, how: str, parts: Raw, last: int) -> Raw:
@@ -429,6 +420,21 @@ def _chunks(shape: Shape, dtype: Any, own: Sequence[tuple[int, ...] | None] | No
     return normalize_chunks(wanted, _plain(shape), dtype=dtype)
 
 
+def _by_place(
+    kernel: Kernel, x: Raw, at: Sequence[Raw], lead: list[int], new: list[int], *, chunks: Sequence[Any], into: bool
+) -> Raw:
+    """A call for all chunks of the axes of an index, which are ``new``, with all those of the axes that it picks from.
+
+    The kernel learns which cells of the latter a chunk has; with ``into`` the result has these axes, else ``x``.
+    """
+    cells = [-1 - i for i in range(len(at))]
+    shared = at[0].ndim - len(new)
+    places = ((i, [*lead[:shared], *new]) for i in at)
+    spans = ((da.arange(sum(c), chunks=(c,)), [n]) for n, c in zip(cells, chunks, strict=True))
+    own, out = (new, cells) if into else (cells, new)
+    return blockwise(kernel, [*lead, *out], own, x.dtype, (x, [*lead, *own]), *places, *spans)
+
+
 def _swapped(x: Raw, at: int, count: int) -> Raw:
     """``count`` axes from ``at`` moved behind all others."""
     rest = [i for i in range(x.ndim) if not at <= i < at + count]
@@ -445,12 +451,8 @@ def _wrapped(index: Raw, size: int) -> Raw:
     return _HOST.wrap_index(index, size)
 
 
-def _largest_of_chunk(x: Raw, **kwargs: Any) -> Raw:
-    return np.max(x, **kwargs) if x.size else x
-
-
-def _smallest_of_chunk(x: Raw, **kwargs: Any) -> Raw:
-    return np.min(x, **kwargs) if x.size else x
+def _of_cells(x: Raw, reduce: Callable[..., Raw], **kwargs: Any) -> Raw:
+    return reduce(x, **kwargs) if x.size else x
 
 
 def _contract_chunks(x: Raw, y: Raw, plan: MatmulPlan, guard: bool, over: int) -> Raw:
@@ -465,12 +467,16 @@ def _inside(index: Sequence[Raw], spans: Sequence[Raw]) -> tuple[Raw, list[Raw]]
     return inside, [np.where(inside, i, 0) for i in local]
 
 
+def _beside(inside: Raw, shared: int, own: int) -> Raw:
+    """A mask over the axes of an index, with room for those that cells have of their own."""
+    return inside.reshape((*inside.shape[:shared], *(1,) * own, *inside.shape[shared:]))
+
+
 def _gather_chunks(x: Raw, *more: Raw, count: int, shared: int) -> Raw:
     inside, index = _inside(more[:count], more[count:])
     own = x.ndim - count - shared
     out = _HOST.gather(x, *index, shared=shared)
-    mask = inside.reshape((*inside.shape[:shared], *(1,) * own, *inside.shape[shared:]))
-    return np.where(mask, out, out.dtype.type(0))[(..., *(None,) * count)]
+    return np.where(_beside(inside, shared, own), out, out.dtype.type(0))[(..., *(None,) * count)]
 
 
 def _exclusive_chunks(g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape) -> Raw:
@@ -488,8 +494,6 @@ def _search_chunks(edges: Raw, x: Raw, right: bool) -> Raw:
 def _scatter_chunks(g: Raw, *more: Raw, how: str, count: int, shared: int) -> Raw:
     spans = more[count:]
     inside, index = _inside(more[:count], spans)
-    own = g.ndim - inside.ndim
-    mask = inside.reshape((*inside.shape[:shared], *(1,) * own, *inside.shape[shared:]))
-    written = np.where(mask, g, neutral(how, g.dtype))
+    written = np.where(_beside(inside, shared, g.ndim - inside.ndim), g, neutral(how, g.dtype))
     out = _HOST.scatter(how, written, *index, shared=shared, sizes=tuple(s.size for s in spans))
     return out[(..., *(None,) * (inside.ndim - shared))]

@@ -19,19 +19,20 @@ from namedgrad.backends.linalg import LinalgKernels
 Raw = Any
 
 
+def _of_its_shape(name: str) -> Any:
+    """A kernel of one stack of matrices whose result has its shape."""
+
+    def kernel(self: DaskLinalg, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack(name, a.shape[-2:], a, errors=errors)
+
+    return kernel
+
+
 class DaskLinalg(LinalgKernels):
     """NumPy's kernels on chunks of stacks."""
 
-    asarray: Any
-
-    def cholesky(self, a: Raw, errors: str = "raise") -> Raw:
-        return self._stack("cholesky", a.shape[-2:], a, errors=errors)
-
-    def inv(self, a: Raw, errors: str = "raise") -> Raw:
-        return self._stack("inv", a.shape[-2:], a, errors=errors)
-
-    def mirrored(self, a: Raw, errors: str = "raise") -> Raw:
-        return self._stack("mirrored", a.shape[-2:], a, errors=errors)
+    cholesky, cofactor, inv, mirrored = map(_of_its_shape, ("cholesky", "cofactor", "inv", "mirrored"))
+    expm, logm, sqrtm = map(_of_its_shape, ("expm", "logm", "sqrtm"))
 
     def pinv(self, a: Raw, rtol: float | None, errors: str = "raise") -> Raw:
         return self._stack("pinv", a.shape[:-3:-1], a, rtol=rtol, errors=errors)
@@ -75,18 +76,6 @@ class DaskLinalg(LinalgKernels):
 
     def svdvals(self, a: Raw, errors: str = "raise") -> Raw:
         return self._stack("svdvals", (min(a.shape[-2:]),), a, dtype=a.real.dtype, errors=errors)
-
-    def cofactor(self, a: Raw, errors: str = "raise") -> Raw:
-        return self._stack("cofactor", a.shape[-2:], a, errors=errors)
-
-    def expm(self, a: Raw, errors: str = "raise") -> Raw:
-        return self._stack("expm", a.shape[-2:], a, errors=errors)
-
-    def sqrtm(self, a: Raw, errors: str = "raise") -> Raw:
-        return self._stack("sqrtm", a.shape[-2:], a, errors=errors)
-
-    def logm(self, a: Raw, errors: str = "raise") -> Raw:
-        return self._stack("logm", a.shape[-2:], a, errors=errors)
 
     def cofactor_along(self, a: Raw, t: Raw, errors: str = "raise") -> Raw:
         return self._square("cofactor_along", a, t, errors=errors)

@@ -13,26 +13,20 @@ from namedgrad.backends.lines import LineKernels, Runs
 Raw = Any
 
 
+def _of_its_shape(name: str) -> Any:
+    """A kernel whose result has the shape of its operand."""
+
+    def kernel(self: DaskLines, x: Raw, axis: int) -> Raw:
+        return self.along(name, x, axis, x.shape[axis])
+
+    return kernel
+
+
 class DaskLines(LineKernels):
     """On :class:`dask.array.Array`, with the NumPy backend's kernels."""
 
     along: Any  #: see :class:`namedgrad.backends.dask_along.AlongAxis`
-
-    def cumprod(self, x: Raw, axis: int) -> Raw:
-        """Cumulative product."""
-        return self.along("cumprod", x, axis, x.shape[axis])
-
-    def cummax(self, x: Raw, axis: int) -> Raw:
-        """Running maximum."""
-        return self.along("cummax", x, axis, x.shape[axis])
-
-    def cummin(self, x: Raw, axis: int) -> Raw:
-        """Running minimum."""
-        return self.along("cummin", x, axis, x.shape[axis])
-
-    def sort(self, x: Raw, axis: int) -> Raw:
-        """Values in ascending order, NaN last."""
-        return self.along("sort", x, axis, x.shape[axis])
+    cumprod, cummax, cummin, sort = map(_of_its_shape, ("cumprod", "cummax", "cummin", "sort"))
 
     def argsort(self, x: Raw, axis: int) -> Raw:
         """Positions that sort; equal cells keep their order."""

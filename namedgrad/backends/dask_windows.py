@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.dask_along import of_last
 from namedgrad.backends.dask_chunks import Kernel
 from namedgrad.backends.windows import Along, Shape, Span
 
@@ -15,6 +16,8 @@ Raw = Any
 
 class DaskWindowKernels:
     """What :class:`namedgrad.backends.windows.WindowKernels` has, chunk by chunk."""
+
+    along: Any  #: see :class:`namedgrad.backends.dask_along.AlongAxis`
 
     def windows(self, x: Raw, axis: tuple[int, ...], spans: tuple[Span, ...]) -> Raw:
         """The cells of every window."""
@@ -30,23 +33,23 @@ class DaskWindowKernels:
 
     def window_sum(self, x: Raw, axis: int, span: Span) -> Raw:
         """The sum of each window along an axis."""
-        return self.along("window_sum", x, axis, span.number, span=span)  # type: ignore[attr-defined]
+        return self.along("window_sum", x, axis, span.number, span=span)
 
     def window_spread(self, g: Raw, axis: int, span: Span, n: int) -> Raw:
         """The transpose of :meth:`window_sum`."""
-        return self.along("window_spread", g, axis, n, span=span, n=int(n))  # type: ignore[attr-defined]
+        return self.along("window_spread", g, axis, n, span=span, n=int(n))
 
     def window_prod(self, x: Raw, axis: int, span: Span) -> Raw:
         """The product of each window along an axis."""
-        return self.along("window_prod", x, axis, span.number, span=span)  # type: ignore[attr-defined]
+        return self.along("window_prod", x, axis, span.number, span=span)
 
     def window_max(self, x: Raw, axis: int, span: Along) -> Raw:
         """The largest cell of each window along an axis."""
-        return self.along("window_max", x, axis, span.number, span=span)  # type: ignore[attr-defined]
+        return self.along("window_max", x, axis, span.number, span=span)
 
     def window_fmax(self, x: Raw, axis: int, span: Span) -> Raw:
         """The largest cell of each window that is not NaN."""
-        return self.along("window_fmax", x, axis, span.number, span=span)  # type: ignore[attr-defined]
+        return self.along("window_fmax", x, axis, span.number, span=span)
 
     def window_won(self, x: Raw, y: Raw, axis: int, span: Along) -> Raw:
         """The offset of the first largest cell of each window."""
@@ -62,11 +65,12 @@ class DaskWindowKernels:
 
     def window_pick(self, x: Raw, won: Raw, span: Along) -> Raw:
         """The cell of each window along the last axis that is at the offset ``won``."""
-        return _with_offsets("window_pick", x, won, span.number, span=span)
+        return of_last("window_pick", "(n),(m)->(m)", x, won, dtype=x.dtype, span=span)
 
     def window_put(self, g: Raw, won: Raw, span: Along, size: int) -> Raw:
         """The transpose of :meth:`window_pick`."""
-        return _with_offsets("window_put", g, won, int(size), span=span, size=int(size))
+        size = int(size)
+        return of_last("window_put", "(m),(m)->(n)", g, won, sizes={"n": size}, dtype=g.dtype, span=span, size=size)
 
 
 def _whole(
@@ -86,24 +90,4 @@ def _whole(
     return whole.map_blocks(
         Kernel(NUMPY.function(kernel), axis=axis, **params), chunks=out, new_axis=new_axis, drop_axis=list(drop_axis),
         dtype=x.dtype, meta=np.empty((0,) * len(out), x.dtype),
-    )  # fmt: skip
-
-
-def _with_offsets(kernel: str, x: Raw, won: Raw, new: int, **params: Any) -> Raw:
-    """NumPy's kernel of arrays and offsets on their last axes, which are whole; ``new`` cells come of these."""
-    import dask.array as da
-
-    from namedgrad.backends import NUMPY
-
-    arrays = [da.asarray(a).rechunk({a.ndim - 1: -1}) for a in (x, won)]
-    lead = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
-    last = len(lead)
-    pairs: list[Any] = []
-    for i, a in enumerate(arrays):
-        pairs += [da.broadcast_to(a, (*lead, a.shape[-1])), (*range(last), last + i)]
-    _, aligned = da.core.unify_chunks(*pairs, warn=False)
-    pairs[::2] = aligned
-    return da.blockwise(
-        Kernel(NUMPY.function(kernel), **params), (*range(last), last + 2), *pairs, new_axes={last + 2: new},
-        concatenate=True, dtype=x.dtype, align_arrays=False,
     )  # fmt: skip

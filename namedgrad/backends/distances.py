@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.rows import short_buffer
 
 Raw = Any
@@ -16,14 +17,8 @@ FEW_POINTS = 50
 PAIR_BLOCKS = 32  # of rows of the square of all pairs: work on one half of it, and on a thirty-second of the other
 
 
-class DistanceKernels:
+class DistanceKernels(Kernels):
     """The p-norm of differences, and the mean of squares, for every backend."""
-
-    xp: Any
-    max: Any
-    total: Any
-    arange: Any
-    scale: Any
 
     def distance(self, x: Raw, y: Raw, p: float) -> Raw:
         """``sum(|x - y|**p)**(1 / p)`` over the last axis, for finite ``p > 0``; the other axes broadcast."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad.backends.parameters import bell, nodes
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import BERNOULLI, double, result_dtype
 
 Raw = Any
@@ -17,16 +18,8 @@ _STIRLING = (-1 / 8, 1 / 192, -1 / 640, 17 / 14336, -31 / 18432, 691 / 180224)  
 _MEET = 0.8  # where both series of Kolmogorov's distribution converge fast
 
 
-class DistributionKernels:
+class DistributionKernels(Kernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    special: Any
-    may_branch: bool
-    polynomial: Callable[..., Raw]
-    real_polygamma: Callable[..., Raw]
-    _in_blocks: Callable[..., Raw]
-    _pieces: Callable[..., Raw]
 
     # ---------------------------------------------------------------- degrees of freedom
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
+
 Raw = Any
 
 # Methods of a generator that draw whole numbers.
@@ -62,12 +64,8 @@ def _double(kernel: Callable[..., Raw]) -> Callable[..., Raw]:
     return wrapped
 
 
-class SlopeKernels:
+class SlopeKernels(Kernels):
     """How draws move, cell by cell."""
-
-    xp: Any
-    special: Any
-    _in_blocks: Callable[..., Raw]
 
     def as_drawn(self, draw: Raw, *parameters: Raw) -> Raw:
         """The draw itself: only its derivative depends on the parameters that it was drawn with."""

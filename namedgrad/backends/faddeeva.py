@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
@@ -22,11 +23,8 @@ _MIDDLES = [((k + 0.5) * _STEP) ** 2 for k in range(_PAIRS + 1)]
 _MULTIPLES = [(k * _STEP) ** 2 for k in range(1, _PAIRS + 1)]
 
 
-class ErrorFunctions:
+class ErrorFunctions(Kernels):
     """A part of a backend whose own functions of these names take real numbers only."""
-
-    xp: Any
-    special: Any
 
     def erf(self, x: Raw) -> Raw:
         """The error function; by its series near 0, where 1 - erfc(x) loses digits."""

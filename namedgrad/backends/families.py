@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import double, floating, is_complex, is_short, result_dtype
 
 Raw = Any
@@ -37,18 +38,8 @@ def _sine_of_quarters(x: Raw) -> Raw:
     return np.multiply(out, 1 - 2 * odd, dtype=np.float32, casting="same_kind")
 
 
-class FamilyKernels:
+class FamilyKernels(Kernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    special: Any
-    may_branch: bool
-    function: Callable[[str], Callable[..., Raw]]
-    _in_blocks: Callable[..., Raw]
-    isfinite_all: Callable[[Raw], bool]
-    _pieces: Callable[..., Raw]
-    _repaired: Callable[..., Raw]
-    polynomial: Callable[..., Raw]
 
     # ---------------------------------------------------------------- functions with several results
 
@@ -433,11 +424,8 @@ class FamilyKernels:
             out = 1j / _ROOT_PI * (-1) ** n * out
             for _ in range(n + 1):  # a power of z may overflow
                 out = out / z
-            below, hermite = 0.0, 1.0
-            for k in range(n):
-                below, hermite = hermite, 2 * z * hermite - 2 * k * below
             lower = xp.imag(z) < 1e-3  # above, exp(-z**2) is below rounding; beside the real axis there is half of it
-            share = xp.where(xp.imag(z) < -1e-3, 2.0, 1.0) * (-1) ** n * hermite
+            share = xp.where(xp.imag(z) < -1e-3, 2.0, 1.0) * (-1) ** n * _hermite(n, z)
             gauss = xp.exp(xp.where(lower, -z * z, 0.0))
             out = out + xp.where(xp.logical_and(lower, gauss != 0), share * gauss, 0.0)
             return xp.where(xp.isinf(xp.absolute(z)), 0.0, out)
@@ -461,10 +449,7 @@ class FamilyKernels:
             return now
 
         def difference(x: Raw) -> Raw:
-            below, hermite = 0.0, 1.0
-            for k in range(n):
-                below, hermite = hermite, 2 * x * hermite - 2 * k * below
-            return 0.5j * _ROOT_PI * ((-1) ** n * hermite * self.xp.exp(-x * x) - self.wofz_order(n, x))
+            return 0.5j * _ROOT_PI * ((-1) ** n * _hermite(n, x) * self.xp.exp(-x * x) - self.wofz_order(n, x))
 
         with np.errstate(all="ignore"):
             if not n:
@@ -535,6 +520,14 @@ def _around_point() -> list[float]:
         alpha.append(sum(mu[j] * mu[k + 1 - j] for j in range(2, k)))
         mu.append((k - 1) / (k + 1) * (mu[k - 2] / 2 + alpha[k - 2] / 4) - alpha[k] / 2 - mu[k - 1] / (k + 1))
     return mu[::-1]
+
+
+def _hermite(n: int, x: Raw) -> Raw:
+    """The n-th polynomial of Hermite, by recurrence: SciPy's takes no complex numbers."""
+    below, out = 0.0, 1.0
+    for k in range(n):
+        below, out = out, 2 * x * out - 2 * k * below
+    return out
 
 
 def _rising(a: float, n: int) -> float:

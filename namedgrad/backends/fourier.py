@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from namedgrad.backends.part import Kernels
+
 Raw = Any
 
 
-class FourierKernels:
+class FourierKernels(Kernels):
     """By the functions of a namespace."""
-
-    xp: Any
 
     @property
     def fourier(self) -> Any:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,11 +27,6 @@ _POLYNOMIAL = 60
 
 class HypergeometricKernels(ConnectionKernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    special: Any
-    may_branch: bool
-    real_polygamma: Callable[..., Raw]
 
     def hyp2f1_order(self, i: int, j: int, k: int, *operands: Raw) -> Raw:
         """The derivative of orders ``i`` in ``a``, ``j`` in ``b``, ``k`` in ``c``; NaN where a series is too short."""
@@ -243,4 +237,3 @@ def _term(log: Raw, power: Jet, m: Index) -> Raw:
     for count, step in zip(m, ((1, 0, 0), (0, 1, 0), (0, 0, 1)), strict=True):
         out = out * (log * power[step]) ** count / math.factorial(count)
     return out
-

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
+
 Raw = Any
 
 
-class LinalgKernels:
+class LinalgKernels(Kernels):
     """For every backend whose namespace has NumPy's ``linalg``."""
-
-    xp: Any
 
     def cholesky(self, a: Raw, errors: str = "raise") -> Raw:
         """Lower Cholesky factors."""
@@ -265,19 +265,20 @@ class LinalgKernels:
 
     def _exclusive(self, s: Raw) -> Raw:
         """Products of all values but one."""
+        before, after = self._products_beside(s)
+        return before * after
+
+    def _products_beside(self, s: Raw) -> tuple[Raw, Raw]:
+        """Products of all values before each, and of all behind it."""
         xp = self.xp
         one = xp.ones((*s.shape[:-1], 1), dtype=s.dtype)
         before = xp.cumprod(xp.concatenate([one, s[..., :-1]], axis=-1), axis=-1)
-        after = xp.flip(xp.cumprod(xp.concatenate([one, xp.flip(s, -1)[..., :-1]], axis=-1), axis=-1), -1)
-        return before * after
+        return before, xp.flip(xp.cumprod(xp.concatenate([one, xp.flip(s, -1)[..., :-1]], axis=-1), axis=-1), -1)
 
     def _exclusive_pairs(self, s: Raw) -> Raw:
         """Products of all values but two; 0 on the diagonal."""
-        xp = self.xp
-        n = s.shape[-1]
-        one = xp.ones((*s.shape[:-1], 1), dtype=s.dtype)
-        before = xp.cumprod(xp.concatenate([one, s[..., :-1]], axis=-1), axis=-1)
-        after = xp.flip(xp.cumprod(xp.concatenate([one, xp.flip(s, -1)[..., :-1]], axis=-1), axis=-1), -1)
+        xp, n = self.xp, s.shape[-1]
+        before, after = self._products_beside(s)
         later = xp.triu(xp.ones((n, n), dtype=bool), 1)
         steps = xp.where(xp.triu(xp.ones((n, n), dtype=bool), 2), xp.roll(s, 1, axis=-1)[..., None, :], 1)
         between = xp.cumprod(steps, axis=-1)  # of s_l for i < l < j

@@ -7,18 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
+
 Raw = Any
 Run = tuple[int, int, int]
 Runs = tuple[Run, ...]
 
 
-class LineKernels:
+class LineKernels(Kernels):
     """Written with slices and elementwise functions alone: log2(n) steps for n cells, each on all of them at once."""
-
-    xp: Any
-    concat: Callable[..., Raw]
-    cut: Callable[[Raw, int, Any], Raw]
-    scale: Callable[[Raw, Raw], Raw]
 
     def cumprod(self, x: Raw, axis: int) -> Raw:
         """Cumulative product."""
@@ -163,5 +160,3 @@ class LineKernels:
     def repeat(self, x: Raw, axis: int, times: int) -> Raw:
         """Every cell of an axis several times."""
         return self.xp.repeat(x, times, axis=axis)
-
-    zeros: Any  #: see :class:`namedgrad.backends.base.Backend`

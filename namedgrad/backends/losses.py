@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.softmax import lost_beside_one
 
 Raw = Any
@@ -18,16 +19,8 @@ LEAST_SHARE = math.exp(LEAST_LOG)
 LEAST = 9.999999960041972e-13  # what is divided by where a logarithm is bounded: PyTorch's 1e-12, as a float32
 
 
-class LossKernels:
+class LossKernels(Kernels):
     """Elementwise kernels on raw arrays."""
-
-    xp: Any
-    may_branch: bool
-    function: Callable[[str], Callable[..., Any]]
-    isfinite_all: Callable[[Raw], bool]
-    log1p_of_fall: Callable[[Raw], Raw]
-    scale: Callable[[Raw, Raw], Raw]
-    _in_blocks: Callable[..., Raw]
 
     def huber(self, d: Raw, delta: Raw) -> Raw:
         """``d**2 / 2`` up to ``delta``, from there on a straight line."""
@@ -160,14 +153,8 @@ class LossKernels:
         return where(near, x, 0) + where(apart, beyond, 0)
 
 
-class ClassKernels:
+class ClassKernels(Kernels):
     """Kernels with the classes along the last axis."""
-
-    xp: Any
-    may_branch: bool
-    scale: Callable[[Raw, Raw], Raw]
-    searchsorted: Callable[..., Raw]
-    combine_at: Callable[[str, Raw, Raw, Raw], None]
 
     def less_target(self, g: Raw, p: Raw, target: Raw) -> Raw:
         """A cotangent times probabilities, less itself at the target; 0 where the cotangent is.

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import FEW, double, is_complex, is_short, result_dtype
 
 Raw = Any
 
 
-class NormalKernels:
+class NormalKernels(Kernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    special: Any
-    may_branch: bool
-    function: Callable[[str], Callable[..., Raw]]
-    polynomial: Callable[..., Raw]
-    wofz_order: Callable[[int, Raw], Raw]
-    _given: Callable[[str, Raw], Callable[[Raw], Raw] | None]
-    _pieces: Callable[..., Raw]
-    _repaired: Callable[..., Raw]
 
     def value_and_slope(self, name: str, x: Raw) -> tuple[Raw, Raw] | None:
         """Those of many cells in single precision, from one value in double precision; of others None."""

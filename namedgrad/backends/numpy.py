@@ -32,7 +32,7 @@ from namedgrad.backends.resampling import HostResampling
 from namedgrad.backends.rows import BLAS_THREADS_FROM, long_products, row_products, total
 from namedgrad.backends.signals import HostSignals
 from namedgrad.backends.special import BLOCK, FEW
-from namedgrad.backends.windows import HostWindows, Span
+from namedgrad.backends.windows import HostWindows, Span, without_windows
 
 # glibc returns freed memory to the system at once if it lies at the end of the heap, or belongs to an array of more
 # than 32 MB; so a program of large arrays, which are made and dropped with every operation, spends most of its time on
@@ -429,9 +429,7 @@ class NumpyBackend(
         inside = all(s.disjoint and not s.before and s.reach <= n for s, n in zip(spans, sizes, strict=True))
         if not inside or 0 in g.shape:
             return super().overlap_add(g, axis, spans, sizes)
-        shape = list(g.shape[: g.ndim - len(axis)])
-        for a, n in zip(axis, sizes, strict=True):
-            shape[a] = int(n)
+        shape = without_windows(g, axis, sizes)
         run = innermost(g)
         along = len(shape) + axis.index(run) if run in axis else -1
         short = along >= 0 and g.shape[along] <= SHORT_WINDOW

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -75,9 +75,6 @@ def _has_negative_zero(x: Raw) -> bool:
 
 class NumpyIndex(IndexKernels):
     """On :class:`numpy.ndarray`."""
-
-    isfinite_all: Callable[[Raw], bool]
-    select: Callable[[Raw, Raw], Raw]
 
     def take(self, x: Raw, index: Raw, axis: int) -> Raw:
         """Positions of one axis; NumPy's function takes 1 us more than the method."""

@@ -143,10 +143,16 @@ class NumpyLinalg(LinalgKernels):
 # ------------------------------------------------------------------------------------------------ a matrix at a time
 
 
+def _listed(arrays: Sequence[Raw]) -> tuple[tuple[int, ...], list[Raw]]:
+    """The shape of several stacks of matrices together, and each as one line of them."""
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in arrays))
+    flat = (np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in arrays)
+    return batch, [x.reshape(math.prod(batch), *x.shape[-2:]) for x in flat]
+
+
 def _each(f: Callable[..., Raw], *arrays: Raw, shape: Sequence[int]) -> Raw:
     """``f`` of the matrices of several stacks: the one place with a loop, for what LAPACK and SciPy do one by one."""
-    batch = np.broadcast_shapes(*(x.shape[:-2] for x in arrays))
-    flat = [np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(math.prod(batch), *x.shape[-2:]) for x in arrays]
+    batch, flat = _listed(arrays)
     if not batch:
         return f(*(x[0] for x in flat))
     found = [f(*several) for several in zip(*flat, strict=True)]
@@ -195,8 +201,7 @@ def _salvaged(f: Callable[..., Raw], errors: str, *arrays: Raw) -> Raw:
     except np.linalg.LinAlgError:
         if errors != "nan":
             raise
-    batch = np.broadcast_shapes(*(x.shape[:-2] for x in arrays))
-    flat = [np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(math.prod(batch), *x.shape[-2:]) for x in arrays]
+    batch, flat = _listed(arrays)
     out = _bisected(f, flat)
     return out.reshape(*batch, *out.shape[1:])
 

@@ -31,10 +31,6 @@ def _tied(line: Raw) -> Raw:
 class NumpyLines(LineKernels):
     """On :class:`numpy.ndarray`."""
 
-    isfinite_all: Callable[[Raw], bool]
-    _empty_as: Callable[..., Raw]
-    gather: Callable[..., Raw]
-
     def cummax(self, x: Raw, axis: int) -> Raw:
         """Running maximum."""
         return np.maximum.accumulate(x, axis=axis)

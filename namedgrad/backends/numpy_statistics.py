@@ -20,7 +20,7 @@ class NumpyStatistics(StatisticKernels):
 
     def has_nan(self, x: Raw) -> bool:
         """Whether there is a NaN."""
-        return not self.isfinite_all(x) and bool(np.isnan(x).any())  # type: ignore[attr-defined]
+        return not self.isfinite_all(x) and bool(np.isnan(x).any())
 
     def has_no_zero(self, x: Raw) -> bool:
         """Whether no cell is 0; the least number is found in a third of the time."""

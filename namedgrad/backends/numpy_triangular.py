@@ -71,6 +71,12 @@ def _diagonal_inverses(a: Raw, size: int, unit: bool) -> Raw:
     return inverse(out, unit)
 
 
+def _inverted_blocks(a: Raw, size: int, unit: bool) -> list[tuple[slice, slice, slice, Raw]]:
+    """What is before each block, the block, what is behind it, and the inverse of that on the diagonal."""
+    inverses, blocks = _diagonal_inverses(a, size, unit), enumerate(_blocks(a.shape[-1], size))
+    return [(*b, inverses[..., k, : b[1].stop - b[1].start, : b[1].stop - b[1].start]) for k, b in blocks]
+
+
 def _by_rows(a: Raw, unit: bool) -> Raw:
     """Inverses of small lower triangular matrices, a row of all of them at a time."""
     n = a.shape[-1]
@@ -102,12 +108,10 @@ def inverse(a: Raw, unit: bool = False) -> Raw:
     if n <= LEAF:
         return _by_rows(a, unit) if a.size else np.zeros(a.shape, a.dtype)
     size = _size(n)
-    inverses = _diagonal_inverses(a, size, unit)
     out = np.zeros(a.shape, a.dtype)
-    for k, (before, at, _) in enumerate(_blocks(n, size)):
-        here = inverses[..., k, : at.stop - at.start, : at.stop - at.start]
+    for before, at, _, here in _inverted_blocks(a, size, unit):
         out[..., at, at] = here
-        if k:
+        if at.start:
             np.matmul(-here, np.matmul(a[..., at, before], out[..., before, before]), out=out[..., at, before])
     return out
 
@@ -125,13 +129,10 @@ def inverse_of(a: Raw, which: str, errors: str) -> Raw:
 
 def solve_stack(a: Raw, b: Raw, lower: bool, unit: bool) -> Raw:
     """``a x = b`` with one triangle of ``a``; not finite where a matrix is singular."""
-    n, size = a.shape[-1], _size(a.shape[-1])
-    inverses = _diagonal_inverses(a if lower else np.swapaxes(a, -1, -2), size, unit)
+    blocks = _inverted_blocks(a if lower else np.swapaxes(a, -1, -2), _size(a.shape[-1]), unit)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     x = np.empty((*batch, *b.shape[-2:]), np.result_type(a, b))
-    blocks = list(enumerate(_blocks(n, size)))
-    for k, (before, at, behind) in blocks if lower else reversed(blocks):
-        here = inverses[..., k, : at.stop - at.start, : at.stop - at.start]
+    for before, at, behind, here in blocks if lower else reversed(blocks):
         known, left = before if lower else behind, b[..., at, :]
         if known.start < known.stop:
             left = left - np.matmul(a[..., at, known], x[..., known, :])
@@ -225,11 +226,7 @@ def _forward_by_blocks(y: Raw, t: Raw) -> Raw:
     """First columns first, in products of blocks (Murray 2016, section 4.1)."""
     t = (t + adjoint(t)) / 2
     out = np.zeros(t.shape, np.result_type(y, t))
-    n = t.shape[-1]
-    size = max(_size(n), 64)
-    inverses = _diagonal_inverses(y, size, unit=False)
-    for k, (before, at, behind) in enumerate(_blocks(n, size)):
-        x = inverses[..., k, : at.stop - at.start, : at.stop - at.start]
+    for before, at, behind, x in _inverted_blocks(y, max(_size(t.shape[-1]), 64), unit=False):
         left, moved = adjoint(y[..., at, before]), out[..., at, before]
         known = np.matmul(moved, left)
         here = _moved(y[..., at, at], x, t[..., at, at] - known - adjoint(known))
@@ -250,12 +247,9 @@ def _moved(y: Raw, x: Raw, t: Raw) -> Raw:
 def _by_blocks(y: Raw, g: Raw) -> Raw:
     """Last columns first, in products of blocks (Murray 2016, section 4.2): a sixth of the work of eq. 9."""
     shape = np.broadcast_shapes(y.shape, g.shape)
-    n = shape[-1]
-    out, size = np.zeros(shape, np.result_type(y, g)), max(_size(n), 64)
+    out = np.zeros(shape, np.result_type(y, g))
     out += np.tril(g)
-    inverses = _diagonal_inverses(y, size, unit=False)
-    for k, (before, at, behind) in reversed(list(enumerate(_blocks(n, size)))):
-        x = inverses[..., k, : at.stop - at.start, : at.stop - at.start]
+    for before, at, behind, x in reversed(_inverted_blocks(y, max(_size(shape[-1]), 64), unit=False)):
         below = np.matmul(out[..., behind, at], x)
         out[..., behind, before] -= np.matmul(below, y[..., at, before])
         here = _whole(y[..., at, at], x, out[..., at, at] - np.matmul(adjoint(below), y[..., behind, at]))

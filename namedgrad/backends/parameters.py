@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import BERNOULLI, double, is_complex, result_dtype, side_by_side
 
 Raw = Any
@@ -35,15 +36,8 @@ def nodes(xp: Any, steps: int, cells: Raw, *, on_host: bool) -> Iterator[tuple[R
         yield v, v * (1 + xp.exp(-u)) / steps
 
 
-class ParameterKernels:
+class ParameterKernels(Kernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    special: Any
-    may_branch: bool
-    _repaired: Callable[..., Raw]
-    _in_blocks: Callable[..., Raw]
-    complex_kve_order: Callable[..., Raw]
 
     # ---------------------------------------------------------------- incomplete gamma
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from namedgrad.backends.numpy_index import evenly
+from namedgrad.backends.part import Kernels
 
 Raw = Any
 CUBIC, CUBIC_SMOOTH = -0.75, -0.5  #: the free parameter of Keys' cubic (1981), in PyTorch and for its antialias
@@ -100,10 +101,8 @@ def _smooth(grid: Grid, at: Raw, xp: Any) -> tuple[Raw, Raw]:
     return xp.minimum(index, float(grid.n - 1)).astype("int64"), w / xp.sum(w, axis=0)
 
 
-class ResamplingKernels:
+class ResamplingKernels(Kernels):
     """Kernels for any namespace."""
-
-    xp: Any
 
     def resample(self, x: Raw, axis: int, grid: Grid) -> Raw:
         """Weighted sums of cells along an axis."""

@@ -11,10 +11,12 @@ to one cell the last is found first.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from namedgrad.backends.part import Kernels
 
 Raw = Any
 Shape = tuple[int, ...]
@@ -45,14 +47,8 @@ def _runs(bounds: Raw) -> Raw:
     return np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
 
 
-class IndexKernels:
+class IndexKernels(Kernels):
     """The kernels, written against ``self.xp``."""
-
-    xp: Any
-    arange: Callable[..., Raw]
-    asarray: Callable[[Any], Raw]
-    indices: Callable[[Raw], Raw]
-    reshape: Callable[[Raw, Shape], Raw]
 
     # ---------------------------------------------------------------- reading
 

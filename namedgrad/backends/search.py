@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
+
 Raw = Any
 
 
-class SearchKernels:
+class SearchKernels(Kernels):
     """The kernels, written against ``self.xp``."""
-
-    xp: Any
-    reshape: Callable[[Raw, tuple[int, ...]], Raw]
 
     def searchsorted(self, edges: Raw, x: Raw, *, right: bool) -> Raw:
         """How many edges lie below each value, or not above it: edges ``(batch..., m)``, values ``(batch..., n)``.

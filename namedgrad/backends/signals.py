@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.windows import Span
 
 Raw = Any
@@ -14,10 +15,8 @@ Raw = Any
 TAPS = 48
 
 
-class SignalKernels:
+class SignalKernels(Kernels):
     """Kernels for any namespace."""
-
-    xp: Any
 
     def convolve(self, x: Raw, y: Raw, *, full: bool) -> Raw:
         """All products of overlaps (``full``), or those where the shorter ``y`` lies within ``x``."""

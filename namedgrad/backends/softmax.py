@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import is_complex
 
 Raw = Any
@@ -17,13 +17,8 @@ def lost_beside_one(dtype: Any) -> float:
     return float(np.finfo(dtype).eps) ** 0.25
 
 
-class SoftmaxKernels:
+class SoftmaxKernels(Kernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    may_branch: bool
-    isfinite_all: Callable[[Raw], bool]
-    select: Callable[[Raw, Raw], Raw]
 
     def below_top(self, x: Raw, top: Raw) -> Raw:
         """``x - top`` of what is at most ``top``: 0 where both are infinite, as close as below."""

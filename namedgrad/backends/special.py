@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
+
 Raw = Any
 
 
@@ -56,6 +58,11 @@ def is_complex(x: Raw) -> bool:
     return isinstance(x, complex) or getattr(x, "dtype", np.dtype(float)).kind == "c"
 
 
+def reaches_zero(x: Raw) -> bool:
+    """Whether real numbers are among the operands that are next to 0."""
+    return not is_complex(x) and bool(np.size(x)) and not np.min(np.absolute(x)) > NEXT_TO_ZERO
+
+
 NEXT_TO_ZERO = 1e-100
 # Bernoulli's numbers of even order.
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
@@ -78,15 +85,8 @@ def _is_normal(x: Raw) -> bool:
     return bool(np.minimum.reduce(size, axis=None) >= np.finfo(x.dtype).tiny and np.isfinite(np.max(size)))
 
 
-class SpecialKernels:
+class SpecialKernels(Kernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    asarray: Any  #: see :class:`namedgrad.backends.base.Backend`
-    special: Any
-    may_branch: bool
-    isfinite_all: Callable[[Raw], bool]
-    function: Callable[[str], Callable[..., Raw]]
 
     def from_imag(self, x: Raw) -> Raw:
         """``-i x``, the transpose of the imaginary part: half the time of that product, and no 0 times infinity."""

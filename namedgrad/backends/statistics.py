@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
+
 Raw = Any
 
 
-class StatisticKernels:
+class StatisticKernels(Kernels):
     """Functions of given axes."""
-
-    xp: Any
-    max: Any
-    min: Any
 
     def has_nan(self, x: Raw) -> bool:
         """Whether there is a NaN; only where ``may_branch``."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
 from namedgrad.backends.special import double, result_dtype, side_by_side
 
 Raw = Any
@@ -46,15 +47,8 @@ def _summed(halves: Sequence[int], nodes: np.ndarray, weights: np.ndarray, *oper
     return total
 
 
-class SymmetricKernels:
+class SymmetricKernels(Kernels):
     """A part of :class:`namedgrad.backends.base.Backend`."""
-
-    xp: Any
-    special: Any
-    may_branch: bool
-    isfinite_all: Callable[[Raw], bool]
-    _in_blocks: Callable[..., Raw]
-    _repaired: Callable[..., Raw]
 
     def carlson_integral(self, power: int, *given: Raw) -> Raw:
         """The integral from 0 to infinity of ``t**power`` over each ``(t + x)**(n / 2)``: all ``n``, then all ``x``."""

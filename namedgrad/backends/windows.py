@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from namedgrad.backends.part import Kernels
+
 Raw = Any
 Shape = tuple[int, ...]
 
@@ -106,11 +108,8 @@ class Drawn(NamedTuple):
 Along = Span | Cover | Drawn
 
 
-class WindowKernels:
+class WindowKernels(Kernels):
     """Windows along axes of an array, and what is added, picked and put by them."""
-
-    xp: Any
-    may_branch: bool
 
     def windows(self, x: Raw, axis: tuple[int, ...], spans: tuple[Span, ...]) -> Raw:
         """The cells of every window, 0 where there are none: counted along the axes, offsets along new last axes."""
@@ -123,9 +122,7 @@ class WindowKernels:
 
     def overlap_add(self, g: Raw, axis: tuple[int, ...], spans: tuple[Span, ...], sizes: Shape) -> Raw:
         """The transpose of :meth:`windows`: the last axes of ``g`` added back into axes of these sizes."""
-        shape = list(g.shape[: g.ndim - len(axis)])
-        for a, n in zip(axis, sizes, strict=True):
-            shape[a] = int(n)
+        shape = without_windows(g, axis, sizes)
         out = self._empty_as(g[(..., *(0,) * len(axis))], shape, zeros=True) if 0 not in g.shape else None
         if out is None:
             return self.xp.zeros(tuple(shape), dtype=g.dtype)
@@ -325,6 +322,14 @@ class HostWindows(WindowKernels):
         with np.errstate(invalid="ignore"):
             np.add.at(out.transpose(order).reshape(-1), to, part)
         return out
+
+
+def without_windows(g: Raw, axis: tuple[int, ...], sizes: Shape) -> list[int]:
+    """The shape of what windows were taken of, along axes of these sizes."""
+    shape = list(g.shape[: g.ndim - len(axis)])
+    for a, n in zip(axis, sizes, strict=True):
+        shape[a] = int(n)
+    return shape
 
 
 def _resized(shape: Shape, axis: int, size: int) -> Shape:

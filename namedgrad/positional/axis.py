@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,27 @@ def granted(x: DimArray, axis: Any) -> Any:
 def named(x: DimArray, names: Sequence[Name]) -> DimArray:
     """The visible axes under other names, in their order."""
     return relabel(x, {o: n for o, n in zip(x.dims, names, strict=True) if o != n})
+
+
+def framed(x: DimArray, first: Names, last: Names) -> DimArray:
+    """The first and last axes under names; those in between, which are batch, numbered from the right."""
+    batch = x.ndim - len(first) - len(last)
+    return named(x, (*first, *(axes.axis(i) for i in range(-batch, 0)), *last))
+
+
+def apart(x: DimArray, what: str) -> DimArray:
+    """Every axis under a name of its own, which nothing else has."""
+    return named(x, tuple([axes.local((what, n)) for n in x.dims]))
+
+
+def at_least(x: DimArray, count: int) -> DimArray:
+    """New axes of size 1 in front, so that there are as many as ``count``."""
+    return expand(x, range(count - x.ndim)) if x.ndim < count else x
+
+
+def numbered_of(names: Iterable[Name]) -> Names:
+    """Those of the names that are numbers, in their order."""
+    return tuple(sorted((n for n in names if isinstance(n, axes.Axis)), key=lambda n: n.number))
 
 
 def seats(count: int, taken: Collection[Any]) -> Names:

@@ -68,7 +68,7 @@ def _fill(given: dict[str, Any], placed: Mapping[str, DimArray], ready: Mapping[
         if name in placed:
             given[name] = placed[name]
         elif name in DIM_PARAMETERS or (name in DIM_OPTIONS and isinstance(value, Mapping)):
-            given[name] = numbered(value, count)
+            given[name] = as_names(value, count)
         elif isinstance(value, tuple):
             given[name] = tuple(ready.get(id(v), v) for v in value)
         else:
@@ -86,7 +86,7 @@ def _placed(places: Mapping[str, Place], given: Mapping[str, Any], number: Seque
     """Operands that do not broadcast against the others."""
     others = (*_arrays({p: v for p, v in given.items() if p not in places}), *number)
     x = max(map(unwrap, others), key=lambda v: v.ndim)
-    dim = numbered(given.get("dim"), x.ndim) if x.ndim else None
+    dim = as_names(given.get("dim"), x.ndim) if x.ndim else None
     dims = dim if isinstance(dim, tuple) else x.dims if dim is None else (dim,)
     found = {p: place(unwrap(given[p]), dims, x) for p, place in places.items() if _arrays({p: given.get(p)})}
     return {p: v for p, v in found.items() if v is not None}
@@ -113,16 +113,16 @@ def _boxed(out: Any, kind: type[PositionalArray]) -> Any:
     return box(renumber(out), kind)
 
 
-def numbered(dim: Any, ndim: int) -> Any:
+def as_names(dim: Any, ndim: int) -> Any:
     """Axis numbers as names: alone, in a sequence, or as the keys of a mapping."""
     if isinstance(dim, int) and not isinstance(dim, bool):
         if not -ndim <= dim < ndim:
             raise AxisError(f"axis {dim} is out of bounds for an array with {ndim} numbered axes")
         return axes.axis(dim % ndim - ndim)
     if isinstance(dim, (tuple, list)):
-        return tuple(numbered(d, ndim) for d in dim)
+        return tuple(as_names(d, ndim) for d in dim)
     if isinstance(dim, Mapping):
-        return {numbered(k, ndim): v for k, v in dim.items()}
+        return {as_names(k, ndim): v for k, v in dim.items()}
     return dim
 
 

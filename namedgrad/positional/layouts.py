@@ -17,7 +17,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.positional.array import box, ordered
-from namedgrad.positional.axis import names_of
+from namedgrad.positional.axis import framed, names_of, numbered_of
 from namedgrad.positional.broadcasting import meet, squeezed
 from namedgrad.positional.operands import numbered, unwrap
 from namedgrad.positional.protocol import kind_of, positional_in
@@ -41,10 +41,7 @@ def letters(text: str) -> Names:
 def lettered(value: Any, text: str) -> DimArray:
     """The last axes of an array named by letters, the others numbered from the right."""
     x = numbered(value)
-    last = letters(text[max(0, len(text) - x.ndim) :])
-    batch = x.ndim - len(last)
-    names = (*(axes.axis(i) for i in range(-batch, 0)), *last)
-    return relabel(x, {o: n for o, n in zip(x.dims, names, strict=True) if o is not n})
+    return framed(x, (), letters(text[max(0, len(text) - x.ndim) :]))
 
 
 def _joint(xs: Sequence[DimArray]) -> dict[Name, int]:
@@ -57,11 +54,9 @@ def _joint(xs: Sequence[DimArray]) -> dict[Name, int]:
     return sizes
 
 
-def placed(out: Any, like: str, kind: Any) -> Any:
-    """A result with its batch axes in front and the letters behind them."""
-    last = tuple(n for n in letters(like) if n in out.dims)
-    rest = sorted((n for n in out.dims if isinstance(n, axes.Axis)), key=lambda n: n.number)
-    return box(ordered(out, (*rest, *last)), kind)
+def placed(out: DimArray, last: Names, kind: Any) -> Any:
+    """A result with its batch axes in front, and those behind them that it has of a layout."""
+    return box(ordered(out, (*numbered_of(out.dims), *(n for n in last if n in out.dims))), kind)
 
 
 def _arguments(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,8 +84,8 @@ def layout(name: str, operands: Mapping[str, str], out: str, **dims: Any) -> Cal
         arrays = {p: squeezed(x, shared if p in MASKS else numbers) for p, x in arrays.items()}
         result = OPERATIONS[name].function(**{**given, **arrays, **dims})
         if isinstance(result, tuple):
-            return tuple(placed(r, out, kind) for r in result)
-        return placed(result, out, kind)
+            return tuple(placed(r, letters(out), kind) for r in result)
+        return placed(result, letters(out), kind)
 
     return call
 
@@ -158,20 +153,13 @@ _NAMES = {"feature": letter("feature"), "hidden": letter("hidden"), "gate": lett
 _TIME, _LAYER, _CELL = letter("time"), letter("layer"), letter("cell")
 
 
-def _named(value: Any, first: Names, last: Names) -> DimArray:
-    x = numbered(value)
-    batch = x.ndim - len(first) - len(last)
-    names = (*first, *(axes.axis(i) for i in range(-batch, 0)), *last)
-    return relabel(x, dict(zip(x.dims, names, strict=True)))
-
-
 def _weights(given: Sequence[Any], each: int, per_layer: int, *, projection: bool) -> list[DimArray]:
     gate, feature, hidden = _NAMES["gate"], _NAMES["feature"], _NAMES["hidden"]
     out = []
     for i, w in enumerate(given):
         at = i % each
         dims = [(gate, hidden if i >= per_layer else feature), (gate, hidden)][at] if at < 2 else (gate,)
-        out.append(_named(w, (hidden, _CELL) if projection and at == each - 1 else dims, ()))
+        out.append(framed(numbered(w), (hidden, _CELL) if projection and at == each - 1 else dims, ()))
     return out
 
 
@@ -192,12 +180,14 @@ def _recurrent(name: str, states: int) -> Callable[..., Any]:
         projection = bool(options.get("projection"))
         each = 2 + 2 * bool(options.get("bias", True)) + projection
         ends = (_NAMES["hidden"], _CELL if projection else _NAMES["hidden"])
-        starts = [None if s is None else _named(s, (_LAYER,), (n,)) for s, n in zip(more[:states], ends)]
+        starts = [None if s is None else framed(numbered(s), (_LAYER,), (n,)) for s, n in zip(more[:states], ends)]
         weights = _weights(more[states:], each, each * (1 + bool(options.get("bidirectional"))), projection=projection)
         if options.get("lengths") is not None:
             options["lengths"] = numbered(options["lengths"])
         if options.get("dropout_masks") is not None:
-            options["dropout_masks"] = [_named(m, (_TIME,), (_NAMES["hidden"],)) for m in options["dropout_masks"]]
+            options["dropout_masks"] = [
+                framed(numbered(m), (_TIME,), (_NAMES["hidden"],)) for m in options["dropout_masks"]
+            ]
         cell = {"cell": _CELL} if states == 2 else {}
         out, *last = OPERATIONS[name].function(
             first, *starts, *weights, dim=_TIME, layer=_LAYER, **_NAMES, **cell, **options
@@ -228,15 +218,15 @@ def _one_step(name: str) -> Callable[..., Any]:
 def _block_diag(*arrays: Any) -> Any:
     kind = kind_of(positional_in(arrays))
     blocks = [lettered(a, "rc") for a in arrays]
-    return placed(OPERATIONS["block_diag"].function(*blocks, dims=letters("rc")), "rc", kind)
+    return placed(OPERATIONS["block_diag"].function(*blocks, dims=letters("rc")), letters("rc"), kind)
 
 
 def _cartesian_prod(*arrays: Any) -> Any:
     kind = kind_of(positional_in(arrays))
-    own = [_named(a, (axes.local(("combined", i)),), ()) for i, a in enumerate(arrays)]
+    own = [framed(numbered(a), (axes.local(("combined", i)),), ()) for i, a in enumerate(arrays)]
     if len(own) == 1:  # as in PyTorch
         return arrays[0]
-    return placed(OPERATIONS["cartesian_prod"].function(*own, new_dims=letters("cv")), "cv", kind)
+    return placed(OPERATIONS["cartesian_prod"].function(*own, new_dims=letters("cv")), letters("cv"), kind)
 
 
 def _dot(*arrays: Any, dim: Any = None) -> Any:
@@ -252,7 +242,7 @@ def _dot(*arrays: Any, dim: Any = None) -> Any:
     xs = meet(*map(numbered, arrays))
     widest = max((numbered(a) for a in arrays), key=lambda x: x.ndim)
     dims = widest.dims if dim is Ellipsis else names_of(widest, dim)
-    return placed(OPERATIONS["dot"].function(*xs, dim=dims), "", kind)
+    return placed(OPERATIONS["dot"].function(*xs, dim=dims), (), kind)
 
 
 def _by_numpy(name: str, function: Any, argument: str | None = None) -> Callable[..., Any]:

@@ -31,16 +31,13 @@ class Positional(Adapter):
     def rebuild(self, leaf: PositionalArray, parts: Sequence[DimArray]) -> Any:
         return _alike(leaf, parts[0]) if parts else leaf
 
+    seen = rebuild
+
     def result(self, leaf: PositionalArray, parts: Sequence[DimArray]) -> Any:
-        if not parts:
-            return leaf
-        return self.returned(leaf, parts)
+        return self.returned(leaf, parts) if parts else leaf
 
     def arrays(self, leaf: PositionalArray) -> tuple[DimArray, ...]:
         return (leaf._x,)
-
-    def seen(self, leaf: PositionalArray, arrays: Sequence[DimArray]) -> Any:
-        return _alike(leaf, arrays[0])
 
     def returned(self, leaf: PositionalArray, arrays: Sequence[DimArray]) -> Any:
         out = _as_number(leaf, leave(arrays[0])) if type(leaf) is Lifted else wrap(arrays[0])
@@ -91,14 +88,13 @@ class Plain(Positional):
     def fixed(self, leaf: Any) -> Hashable:
         return steps(leaf) if leaf.dtype.kind in "biufc" else (leaf.shape, str(leaf.dtype), repr(leaf.tolist()))
 
-    def seen(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
-        return _lifted(leaf, arrays[0]) if arrays else leaf
-
     def returned(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
         return leave(arrays[0]) if arrays else leaf
 
     def rebuild(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
         return _lifted(leaf, parts[0]) if parts else leaf
+
+    seen = rebuild
 
     def result(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
         out = leave(parts[0]) if parts else leaf
@@ -111,20 +107,18 @@ class Plain(Positional):
 class Number(Plain):
     """Python floats and complex numbers."""
 
-    def arrays(self, leaf: Any) -> tuple[DimArray, ...]:
+    def parts(self, leaf: Any) -> tuple[DimArray, ...]:
         return (make(leaf, (), NONE),)
+
+    arrays = parts
 
     def fixed(self, leaf: Any) -> Hashable:
         return ()
 
-    def parts(self, leaf: Any) -> tuple[DimArray, ...]:
-        return (make(leaf, (), NONE),)
-
-    def seen(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
-        return _as_number(leaf, _lifted(leaf, arrays[0]))
-
     def rebuild(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
         return _as_number(leaf, _lifted(leaf, parts[0]))
+
+    seen = rebuild
 
     def result(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
         out = _as_number(leaf, leave(parts[0]))

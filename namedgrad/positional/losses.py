@@ -10,7 +10,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.positional.array import box, ordered
-from namedgrad.positional.axis import expand, name_of, named, names_of, squeeze
+from namedgrad.positional.axis import at_least, expand, name_of, named, names_of, squeeze
 from namedgrad.positional.broadcasting import in_full, joint_sizes, squeezed
 from namedgrad.positional.operands import numbered, unwrap
 from namedgrad.positional.protocol import kind_of, positional_in
@@ -56,7 +56,7 @@ def _along(name: str, default: int, *others: str, vectors: tuple[str, ...] = ())
         if not width:  # as in PyTorch, a number is a vector of one cell
             arrays = {p: expand(a, (0,)) if p in vectors and not a.ndim else a for p, a in arrays.items()}
         width = max(width, 1)
-        x = call.x = _wide(call.x, width)
+        x = call.x = at_least(call.x, width)  # vectors broadcast before one of their axes is counted
         dim = name_of(x, number)
         if name in OF_A_CLASS and x.ndim == 1 and _is_alone(arrays.get("target")):
             if name == "multi_margin_loss":  # which keeps the axis
@@ -64,7 +64,7 @@ def _along(name: str, default: int, *others: str, vectors: tuple[str, ...] = ())
             else:
                 arrays["target"] = squeeze(arrays["target"], arrays["target"].dims)
         rest = tuple(n for n in x.dims if n is not dim)
-        fitted = {p: _fitted(a, dim, rest, p) if p in OF_CLASSES else _wide(a, width) for p, a in arrays.items()}
+        fitted = {p: _fitted(a, dim, rest, p) if p in OF_CLASSES else at_least(a, width) for p, a in arrays.items()}
         return call.run(fitted, (dim,), dim=dim)
 
     return call
@@ -77,11 +77,6 @@ OF_A_CLASS = ("nll_loss", "cross_entropy", "multi_margin_loss")
 def _is_alone(target: DimArray | None) -> bool:
     """Whether it is an axis of one class, which PyTorch takes for that of one vector."""
     return target is not None and target.shape == (1,) and target.dtype.kind in "iub"
-
-
-def _wide(x: DimArray, width: int) -> DimArray:
-    """New axes in front, as many as are wanted: vectors broadcast before one of their axes is counted."""
-    return expand(x, range(width - x.ndim))
 
 
 def _fitted(a: DimArray, dim: Name, rest: Names, parameter: str) -> DimArray:

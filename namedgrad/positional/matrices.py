@@ -29,10 +29,7 @@ def on_matrices(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     given.pop("new_dim", None)
     dims = given.pop("dims", (-2, -1))
     a, *more = (given.pop(name) for name in ("a", "b") if name in given)
-    x = numbered(np.moveaxis(a, dims, (-2, -1)) if tuple(dims) != (-2, -1) else a)
-    if x.ndim < 2:
-        raise np.linalg.LinAlgError(f"{op.name}: an array of shape {x.shape} is no matrix; it needs two axes at least")
-    operands = [x]
+    operands = [require_matrix(numbered(np.moveaxis(a, dims, (-2, -1)) if tuple(dims) != (-2, -1) else a), op.name)]
     for b in map(numbered, more):
         operands = list(pair(operands[0], right_hand_side(b)))
     if "new_dim" in inspect.signature(op.function).parameters:
@@ -40,6 +37,13 @@ def on_matrices(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     out = op.function(*operands, dims=(ROW, COLUMN), **given)
     kind = kind_of([v for v in (a, *more) if isinstance(v, PositionalArray)])
     return tuple(_placed(o, kind) for o in out) if isinstance(out, tuple) else _placed(out, kind)
+
+
+def require_matrix(x: DimArray, what: str) -> DimArray:
+    """Raise unless an array has the axes of a matrix."""
+    if x.ndim < 2:
+        raise np.linalg.LinAlgError(f"{what}: an array of shape {x.shape} is no matrix; it needs two axes at least")
+    return x
 
 
 def sparse_matmul(a: Any, b: Any) -> Any:

@@ -17,7 +17,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
 from namedgrad.positional.array import box, ordered, renumber
-from namedgrad.positional.axis import name_of, named, names_of
+from namedgrad.positional.axis import apart, name_of, named, names_of
 from namedgrad.positional.broadcasting import joint_sizes, squeezed
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import kind_of, positional_in
@@ -45,9 +45,11 @@ def _call(name: str, prepare: Callable[[Given], Names | None]) -> Callable[..., 
     return call
 
 
-def _own(x: DimArray, base: str) -> DimArray:
-    """The axes of an array under names of their own."""
-    return named(x, tuple([axes.local((base, i)) for i in range(x.ndim)]))
+def _axis_of(given: Given) -> tuple[DimArray, Name]:
+    """The array and its axis that a number means, put in the places of what was given."""
+    x = given["x"] = numbered(given["x"])
+    given["dim"] = name_of(x, given["dim"])
+    return x, given["dim"]
 
 
 def _on(value: Any, dims: Names) -> DimArray:
@@ -60,8 +62,7 @@ def _same(*others: str) -> Callable[[Given], Names | None]:
     """Index and what is written have the axes of the array."""
 
     def prepare(given: Given) -> Names | None:
-        x = given["x"] = numbered(given["x"])
-        given["dim"] = name_of(x, given["dim"])
+        x, _ = _axis_of(given)
         for p in others:
             given[p] = numbered(given[p])
         return x.dims
@@ -90,8 +91,7 @@ def _along(*others: str) -> Callable[[Given], Names | None]:
     """The index runs along the axis that it indexes."""
 
     def prepare(given: Given) -> Names | None:
-        x = given["x"] = numbered(given["x"])
-        dim = given["dim"] = name_of(x, given["dim"])
+        x, dim = _axis_of(given)
         index = numbered(given["index"])
         given["index"] = named(index, (dim,) * index.ndim)
         for p in others:
@@ -102,8 +102,7 @@ def _along(*others: str) -> Callable[[Given], Names | None]:
 
 
 def _segments(given: Given) -> Names | None:
-    x = given["x"] = numbered(given["x"])
-    dim = given["dim"] = name_of(x, given["dim"])
+    x, dim = _axis_of(given)
     segments = numbered(given["segments"])
     given["segments"] = named(segments, (dim,)) if segments.ndim == 1 else segments
     return x.dims
@@ -122,7 +121,7 @@ def _runs(given: Given) -> Names | None:
 
 def _put(given: Given) -> Names | None:
     x = given["x"] = numbered(given["x"])
-    index = given["index"] = _own(numbered(given["index"]), "index")
+    index = given["index"] = apart(numbered(given["index"]), "index")
     given["source"] = _on(given["source"], index.dims)
     given["dim"] = names_of(x, given.get("dim"))
     return x.dims
@@ -141,14 +140,13 @@ def _masked_scatter(given: Given) -> Names | None:
     wide, mask = np.broadcast_arrays(given["x"], given["mask"])
     x = given["x"] = numbered(wide)
     given["mask"] = numbered(mask)
-    source = given["source"] = _own(numbered(given["source"]), "source")
+    source = given["source"] = apart(numbered(given["source"]), "source")
     given["dim"], given["source_dim"] = names_of(x, given.get("dim")), source.dims
     return x.dims
 
 
 def _select(given: Given) -> Names | None:
-    x = given["x"] = numbered(given["x"])
-    dim = given["dim"] = name_of(x, given["dim"])
+    x, dim = _axis_of(given)
     given["src"] = _on(given["src"], tuple(n for n in x.dims if n != dim))
     return x.dims
 
@@ -163,8 +161,8 @@ def _diagonal(given: Given) -> Names | None:
 
 
 def _table(given: Given) -> Names | None:
-    weight = _own(numbered(given["weight"]), "table")
-    index = given["index"] = _own(numbered(given["index"]), "index")
+    weight = apart(numbered(given["weight"]), "table")
+    index = given["index"] = apart(numbered(given["index"]), "index")
     given["weight"], given["dim"] = weight, weight.dims[0]
     return (*index.dims, *weight.dims[1:])
 
@@ -177,7 +175,7 @@ def _bags(given: Given) -> Names | None:
     over = given["over"] = index.dims[-1]
     if given.get("offsets") is None:
         return (*index.dims[:-1], *weight.dims[1:])
-    offsets = given["offsets"] = _own(numbered(given["offsets"]), "bag")
+    offsets = given["offsets"] = apart(numbered(given["offsets"]), "bag")
     return (*(n for n in index.dims if n != over), *offsets.dims, *weight.dims[1:])
 
 
@@ -196,11 +194,10 @@ def _edges(edges: str) -> Callable[[Given], Names | None]:
 
 def _windowed(given: Given) -> Name:
     """The axis of the samples or pieces; the window's only one gets a name of its own."""
-    x = given["x"] = numbered(given["x"])
-    given["dim"] = name_of(x, given["dim"])
+    _, dim = _axis_of(given)
     if given.get("window") is not None:
-        given["window"] = _own(numbered(given["window"]), "window")
-    return given["dim"]
+        given["window"] = apart(numbered(given["window"]), "window")
+    return dim
 
 
 def _pieces(given: Given) -> Names | None:

@@ -12,9 +12,9 @@ from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.positional.array import box, ordered
-from namedgrad.positional.axis import name_of, named, names_of
+from namedgrad.positional.axis import apart, framed, name_of, named, names_of
 from namedgrad.positional.broadcasting import meet
-from namedgrad.positional.layouts import letter, letters
+from namedgrad.positional.layouts import letter, letters, placed
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import kind_of, positional_in
 from namedgrad.primitive import OPERATIONS
@@ -45,12 +45,10 @@ def _by_axis(x: DimArray, given: Any) -> dict[Name, Any]:
     return dict(zip(spatial, values, strict=True))
 
 
-def _image(x: Any, count: int, inner: Names) -> DimArray:
+def _image(x: Any, inner: Names) -> DimArray:
     """The last axes under these names; the channel in front of them, if there is one, and batch axes."""
     a = numbered(x)
-    batch = a.ndim - count - 1
-    names = (*(axes.axis(i) for i in range(-batch, 0)), letter("channel"), *inner)
-    return named(a, names[-a.ndim :])
+    return framed(a, (), (letter("channel"), *inner)[-a.ndim :])
 
 
 def _grid_sample(x: Any, grid: Any, *args: Any, **options: Any) -> Any:
@@ -58,11 +56,9 @@ def _grid_sample(x: Any, grid: Any, *args: Any, **options: Any) -> Any:
     g = numbered(grid)
     count = g.shape[-1]
     inner, outer = letters("uvwst"[:count]), letters("UVWST"[:count])
-    batch = g.ndim - count - 1
-    at = named(g, (*(axes.axis(i) for i in range(-batch, 0)), *outer, letter("position")))
-    a, at = meet(_image(x, count, inner), at)
+    a, at = meet(_image(x, inner), framed(g, (), (*outer, letter("position"))))
     out = OPERATIONS["grid_sample"].function(a, at, *args, **options, dims=inner, coord=letter("position"))
-    return _placed(out, (letter("channel"), *outer), kind_of(positional_in((x, grid))))
+    return placed(out, (letter("channel"), *outer), kind_of(positional_in((x, grid))))
 
 
 def _affine_grid(theta: Any, size: Sequence[int], *, align_corners: bool = False) -> Any:
@@ -70,26 +66,16 @@ def _affine_grid(theta: Any, size: Sequence[int], *, align_corners: bool = False
     t = numbered(theta)
     count = t.shape[-2]
     outer, dims = letters("UVWST"[:count]), letters("rc")
-    matrix = named(t, (*(axes.axis(i) for i in range(2 - t.ndim, 0)), *dims))
     sizes = dict(zip(outer, tuple(size)[-count:], strict=True))
-    out = OPERATIONS["affine_grid"].function(matrix, sizes, dims, align_corners=align_corners)
-    return _placed(out, (*outer, dims[0]), kind_of(positional_in((theta,))))
+    out = OPERATIONS["affine_grid"].function(framed(t, (), dims), sizes, dims, align_corners=align_corners)
+    return placed(out, (*outer, dims[0]), kind_of(positional_in((theta,))))
 
 
 def _map_coordinates(x: Any, coordinates: Any, *args: Any, **options: Any) -> Any:
     """An array at positions (axes, ...), as SciPy has them."""
-    a, p = numbered(x), numbered(coordinates)
-    inner = tuple([axes.local(("mapped", n)) for n in a.dims])
-    own = tuple([axes.local(("place", n)) for n in p.dims])
-    position = {"dims": inner, "coord": own[0]}
-    out = OPERATIONS["map_coordinates"].function(named(a, inner), named(p, own), *args, **options, **position)
-    return box(ordered(out, own[1:]), kind_of(positional_in((x, coordinates))))
-
-
-def _placed(out: DimArray, last: Names, kind: Any) -> Any:
-    """Batch axes in front of those of a layout."""
-    rest = sorted((n for n in out.dims if isinstance(n, axes.Axis)), key=lambda n: n.number)
-    return box(ordered(out, (*rest, *(n for n in last if n in out.dims))), kind)
+    a, p = apart(numbered(x), "mapped"), apart(numbered(coordinates), "place")
+    out = OPERATIONS["map_coordinates"].function(a, p, *args, **options, dims=a.dims, coord=p.dims[0])
+    return box(ordered(out, p.dims[1:]), kind_of(positional_in((x, coordinates))))
 
 
 # ------------------------------------------------------------------------------------------------ along one axis
@@ -183,12 +169,11 @@ def _renamed(x: DimArray, table: Mapping[Name, Name]) -> DimArray:
 
 def _polyval(x: Any, coefficients: Any, degree: int = 0) -> Any:
     """Coefficients along their first axis, unless another is given; their other axes come behind those of x."""
-    a, p = numbered(x), numbered(coefficients)
-    own = tuple([axes.local(("place", n)) for n in a.dims])
+    a, p = apart(numbered(x), "place"), numbered(coefficients)
     at = p.dims.index(name_of(p, degree))
     more = tuple([LINE if i == at else axes.local(("polynomial", n)) for i, n in enumerate(p.dims)])
-    out = OPERATIONS["polyval"].function(named(a, own), named(p, more), LINE)
-    return box(ordered(out, (*own, *(n for n in more if n is not LINE))), kind_of(positional_in((x, coefficients))))
+    out = OPERATIONS["polyval"].function(a, named(p, more), LINE)
+    return box(ordered(out, (*a.dims, *(n for n in more if n is not LINE))), kind_of(positional_in((x, coefficients))))
 
 
 RESAMPLED: dict[str, Callable[..., Any]] = {

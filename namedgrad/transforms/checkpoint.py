@@ -76,12 +76,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
             if not again:  # what later runs return must not be kept alive from here
                 first[:] = [out]
             if not all(_same(p, q, parts) for p, q in zip(prints, found, strict=False)):
-                raise ValueError(
-                    f"checkpoint: {getattr(f, '__name__', 'the function')} gave other values when it ran again for its "
-                    "derivative: it changes with something that is no argument, such as a captured array that was "
-                    "written in between, a counter, or a generator out of sight; pass what changes as an argument (of "
-                    "an array that is written later a .copy()), or draw before and pass the draws"
-                )
+                raise _impure(f)
             prints[:] = prints or found
             return tuple(out.parts)
 
@@ -90,6 +85,15 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         return first.pop().value(outs)
 
     return wrapped
+
+
+def _impure(f: Callable[..., Any]) -> ValueError:
+    return ValueError(
+        f"checkpoint: {getattr(f, '__name__', 'the function')} gave other values when it ran again for its derivative: "
+        "it changes with something that is no argument, such as a captured array that was written in between, a "
+        "counter, or a generator out of sight; pass what changes as an argument (of an array that is written later a "
+        ".copy()), or draw before and pass the draws"
+    )
 
 
 def _print(x: DimArray) -> Any:
@@ -153,19 +157,16 @@ def _gives_lengths(run: Run, parts: Sequence[DimArray], home: Level) -> bool:
 
     Captured values of ``home`` would record this run there, beside those of levels that close when it has returned.
     """
-    own = {level: Level() for level in sorted(_levels(parts) | {home}, key=lambda level: level.index)}
+    own: dict[Level, Level] = {}
 
     def anew(x: DimArray) -> DimArray:
         return Traced(anew(x.value), own[x.level], Leaf()) if isinstance(x, Traced) and x.level in own else x
 
-    try:
-        with contextlib.ExitStack() as stack:
-            for level in own:
-                stack.enter_context(demoting(level, anew))
-            return any(type(o) is Length for o in run([anew(p) for p in parts]))
-    finally:
-        for level in own.values():
-            level.close()
+    with contextlib.ExitStack() as stack:
+        for level in sorted(_levels(parts) | {home}, key=lambda level: level.index):
+            own[level] = stack.enter_context(contextlib.closing(Level()))
+            stack.enter_context(demoting(level, anew))
+        return any(type(o) is Length for o in run([anew(p) for p in parts]))
 
 
 def _levels(parts: Sequence[DimArray]) -> set[Level]:
@@ -226,18 +227,12 @@ class Replay(Map):
             return tuple(as_taken(self.run(ins)))
 
     def pull(self, g: Any) -> list[DimArray | None]:
-        level = Level()
         leaves = [Leaf() for _ in range(len(self.at) + len(self.captured))]
-        try:
+        with contextlib.closing(Level()) as level:
             outs = self._again(level, leaves)
             seeds = [(outs[i].node, c) for i, c in g.items() if outs[i].level is level]
             return backward(level.tape or (), seeds, leaves)
-        finally:
-            level.close()
 
     def push(self, ts: Sequence[Any]) -> Any:
-        level = Level(forward=True)
-        try:
+        with contextlib.closing(Level(forward=True)) as level:
             return tuple(o.node if o.level is level else None for o in self._again(level, ts))
-        finally:
-            level.close()

@@ -184,16 +184,10 @@ def fori_loop(lo: Any, hi: Any, body: Callable[[Any, Any], Any], init: Any) -> A
     >>> ng.fori_loop(1, 5, lambda i, x: x * i, 1.0)
     24.0
     """
-    for bound in (lo, hi):
-        dtype, *_ = [x.dtype for x in _arrays(bound)] or [np.min_scalar_type(bound)]
-        if dtype.kind not in "iu":
-            raise TypeError(f"fori_loop: the bounds must be integers, got {dtype}")
+    _require_integers(lo, hi)
     per_slice = _known(lo < hi, "fori_loop") is None
-    if per_slice and not all(map(_visible, (*_arrays(lo), *_arrays(hi)))):
-        raise TraceError(
-            "fori_loop: the bounds are values that cannot be looked at here (lazy, or left open by a program that is "
-            "being recorded); use while_loop with a counter in its state, and max_steps=n"
-        )
+    if per_slice:
+        _require_visible(lo, hi)
     count = _largest(hi - lo) if per_slice else int(hi) - int(lo)
     first = lo if per_slice and _arrays(lo) else int(lo)  # a number has no precision that would spread
     every = max(1, math.isqrt(max(0, count)))
@@ -214,6 +208,21 @@ def fori_loop(lo: Any, hi: Any, body: Callable[[Any, Any], Any], init: Any) -> A
     for start in range(0, count, every):
         state = segment(state, start, min(start + every, count))
     return state
+
+
+def _require_integers(*bounds: Any) -> None:
+    for bound in bounds:
+        dtype, *_ = [x.dtype for x in _arrays(bound)] or [np.min_scalar_type(bound)]
+        if dtype.kind not in "iu":
+            raise TypeError(f"fori_loop: the bounds must be integers, got {dtype}")
+
+
+def _require_visible(*bounds: Any) -> None:
+    if not all(_visible(x) for bound in bounds for x in _arrays(bound)):
+        raise TraceError(
+            "fori_loop: the bounds are values that cannot be looked at here (lazy, or left open by a program that is "
+            "being recorded); use while_loop with a counter in its state, and max_steps=n"
+        )
 
 
 def _largest(count: Any) -> int:

@@ -6,6 +6,7 @@ cotangent or tangent carries is vectorized.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
@@ -174,6 +175,18 @@ def _times(a: DimArray, factor: float) -> DimArray:
     return a if factor == 1 else multiply(a, constant(factor))
 
 
+def _transposed(
+    rule: Callable[[list[DimArray]], list[DimArray | None]], space: Sequence[DimArray], g: Mapping[int, DimArray]
+) -> list[DimArray | None]:
+    """What the transpose of a rule, which is linear in arrays like those of ``space``, makes of some of its results."""
+    leaves = [Leaf() for _ in space]
+    with contextlib.closing(Level()) as level:
+        outs = rule([Traced(zeros_of(x), level, n) for x, n in zip(space, leaves, strict=True)])
+        met = [(out, c) for i, c in g.items() if (out := outs[i]) is not None and out.level is level]
+        seeds = [(out.node, stamp(spread(c, like(out)), c.hidden)) for out, c in met]
+        return backward(level.tape or (), seeds, leaves)
+
+
 class _PullbackMap(_CustomMap):
     """The rule pulls; pushing is its transpose."""
 
@@ -198,23 +211,12 @@ class _PullbackMap(_CustomMap):
         return self.fold_inputs(self._apply(cts, how.keep), how)
 
     def push(self, ts: Sequence[DimArray | None]) -> Any:
-        level = Level()
-        leaves = [Leaf() for _ in self.outs]
         given = [(i, t) for i, t in zip(self.at, ts, strict=True) if t is not None]
         added = frozenset((n, n) for i, t in given for n in t.names if n not in self.ins[i].names)
         mark = by_name(added, True)  # of them all: what a tangent is marked with may know only its own
-        try:
-            cts = [Traced(zeros_of(o), level, n) for o, n in zip(self.outs, leaves, strict=True)]
-            parts = self._apply(cts, mark.keep)
-            seeds = []
-            for i, t in given:
-                c = parts[i]
-                if c is not None and c.level is level:
-                    seeds.append((c.node, stamp(spread(conj_if_complex(t), like(c)), mark)))
-            out = backward(level.tape or (), seeds, leaves)
-            return tuple(None if c is None else conj_if_complex(c) for c in out)
-        finally:
-            level.close()
+        conjugates = {i: stamp(conj_if_complex(t), mark) for i, t in given}
+        out = _transposed(lambda cts: self._apply(cts, mark.keep), self.outs, conjugates)
+        return tuple(None if c is None else conj_if_complex(c) for c in out)
 
 
 class _PushforwardMap(_CustomMap):
@@ -244,20 +246,8 @@ class _PushforwardMap(_CustomMap):
         )
 
     def pull(self, g: Any) -> list[DimArray | None]:
-        level = Level()
-        leaves = [Leaf() for _ in self.ins]
-        try:
-            ts = [Traced(zeros_of(x), level, n) for x, n in zip(self.ins, leaves, strict=True)]
-            outs = self._apply(ts)
-            seeds = []
-            for i, c in g.items():
-                t = outs[i]
-                if t is not None and t.level is level:
-                    seeds.append((t.node, stamp(spread(c, like(t)), c.hidden)))
-            found = backward(level.tape or (), seeds, leaves)
-            return [found[i] for i in self.at]
-        finally:
-            level.close()
+        found = _transposed(self._apply, self.ins, g)
+        return [found[i] for i in self.at]
 
 
 class custom_pullback(_Custom):  # noqa: N801 - used as a decorator

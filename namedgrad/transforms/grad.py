@@ -12,7 +12,7 @@ from namedgrad.array import DimArray, constant, describe
 from namedgrad.axes import Axis, AxisError, Names
 from namedgrad.transforms.calls import run
 from namedgrad.transforms.captured import refuse_captured
-from namedgrad.transforms.leaves import Tree, adapter_of, flatten, over_names, unflatten, vectorize_tree
+from namedgrad.transforms.leaves import Tree, adapter_of, flatten, over_names, runs, unflatten, vectorize_tree
 from namedgrad.transforms.tape import Tape, check_cotangent, ones_like_output, record, record_forward
 
 # ------------------------------------------------------------------------------------------------ arguments
@@ -80,10 +80,9 @@ class Call:
     def run(self, parts: Sequence[DimArray]) -> Any:
         """Call ``f`` with other parts."""
         args: dict[Any, Any] = {**dict(enumerate(self.args)), **self.kwargs}
-        at, pieces = 0, []
-        for (key, inner), tree in zip(self.keys, self.trees, strict=True):
-            value = tree.rebuild(parts[at : at + len(tree.parts)])
-            at += len(tree.parts)
+        pieces = []
+        for (key, inner), tree, own in zip(self.keys, self.trees, self._per_tree(parts), strict=True):
+            value = tree.rebuild(own)
             if inner is None:
                 args[key] = value
             else:
@@ -92,12 +91,14 @@ class Call:
             args[key] = adapter_of(args[key]).merge(args[key], value, inner)
         return run(self.f, *(args[i] for i in range(len(self.args))), **{k: args[k] for k in self.kwargs})
 
+    def _per_tree(self, parts: Sequence[DimArray]) -> list[list[DimArray]]:
+        return runs(parts, [len(tree.parts) for tree in self.trees])
+
     def results(self, parts: Sequence[DimArray], of: Output | None = None) -> Any:
         """Gradients (``of`` an output) in the structure of ``wrt``, with ``over`` dims visible again."""
-        out, at = [], 0
-        for tree, original in zip(self.trees, self.original, strict=True):
-            value = tree.result(parts[at : at + len(tree.parts)])
-            at += len(tree.parts)
+        out = []
+        for tree, original, own in zip(self.trees, self.original, self._per_tree(parts), strict=True):
+            value = tree.result(own)
             if of is not None:
                 value = tree.annotate(value, of.tree, self.f)
             out.append(restore_tree(original, value, self.over))
@@ -324,27 +325,28 @@ def pullback(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., Any]
     call = Call(f, tuple(range(len(args))), (), args, {})
     out, _, tape = run_recorded(call, borrow=True)
 
-    def pull(cotangent: Any) -> Any:
-        seeds = read_like(out, cotangent, tape.out_like, "cotangent")
-        extra = {n for s in seeds if s is not None for n in s.hidden}
-        grads = call.results(tape.pull(seeds, extra), out)
-        return grads if len(args) != 1 else grads[0]
-
-    return out.value(tape.values(out.tree.leaves)), pull
+    return out.value(tape.values(out.tree.leaves)), functools.partial(pulled, call, out, tape)
 
 
-def read_like(out: Output, value: Any, likes: Sequence[Any], what: str) -> list[DimArray | None]:
+def pulled(call: Call, out: Output, tape: Tape, cotangent: Any) -> Any:
+    """One gradient per argument of a cotangent of the output; that of the only one alone."""
+    seeds = read_like(out.tree, cotangent, tape.out_like, "cotangent")
+    extra = {n for s in seeds if s is not None for n in s.hidden}
+    grads = call.results(tape.pull(seeds, extra), out)
+    return grads if len(call.trees) != 1 else grads[0]
+
+
+def read_like(tree: Tree, value: Any, likes: Sequence[Any], what: str) -> list[DimArray | None]:
     """A cotangent or tangent taken apart along the structure of what it belongs to."""
     try:
-        leaves = out.tree.treedef.flatten_up_to(value)
+        leaves = tree.treedef.flatten_up_to(value)
     except (ValueError, TypeError):
         raise TypeError(
             f"the {what} is a {type(value).__name__}, "
-            f"but must have the structure {out.tree.treedef} of what it belongs to"
+            f"but must have the structure {tree.treedef} of what it belongs to"
         ) from None
     parts: list[DimArray | None] = []
-    trees = zip(out.tree.adapters, out.tree.leaves, leaves, out.tree.counts, strict=True)
-    for adapter, belonging, given, n in trees:
+    for adapter, belonging, given, n in zip(tree.adapters, tree.leaves, leaves, tree.counts, strict=True):
         leaf = given if given is None or not n else adapter.along(belonging, given, what)
         own = _parts_of(leaf, n, what)
         belongs = likes[len(parts) : len(parts) + n]
@@ -424,9 +426,7 @@ def tangent_parts(call: Call, tangents: Sequence[Any]) -> list[DimArray | None]:
         raise TypeError(f"{len(call.trees)} arguments but {len(tangents)} tangents; give one (or None) per argument")
     ts: list[DimArray | None] = []
     for tree, t in zip(call.trees, tangents, strict=True):
-        holder = Output.__new__(Output)
-        holder.tree, holder.parts = tree, tree.parts
-        ts += [None] * len(tree.parts) if t is None else read_like(holder, t, tree.parts, "tangent")
+        ts += [None] * len(tree.parts) if t is None else read_like(tree, t, tree.parts, "tangent")
     return ts
 
 

@@ -20,7 +20,7 @@ from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.rules.movement import join, split
 from namedgrad.rules.structure import add, cast, identity, multiply, relabel, reorder, total
 from namedgrad.transforms.grad import Call, Output, grad, pushforward, restore_tree, run_recorded
-from namedgrad.transforms.leaves import Block, adapter_of, flatten, unflatten
+from namedgrad.transforms.leaves import Block, runs, unflatten
 from namedgrad.transforms.probing import unmixed
 from namedgrad.transforms.progress import Progress
 from namedgrad.transforms.tape import Tape, laid_out
@@ -153,7 +153,7 @@ def hessian(
         call = Call(slope, wrt, over, args, kwargs)
         _refuse_complex(call)
         out, tape = run_for_passes(call)
-        passes = sum(_count(_visible(x)) for x in tape.ins)
+        passes = sum(_count(x.sizes) for x in tape.ins)
         with Progress(passes, "hessian", shown=progress, unit="pass") as bar:
             diagonals = [_diagonal(tape, i, chunk or _DIAGONAL_CHUNK, bar) for i in range(len(tape.ins))]
         if part == "diagonal":
@@ -214,7 +214,7 @@ def block_rows(
     tape: Tape, mode: str, suffix: str, chunk: int | None, *, progress: bool = False
 ) -> list[list[Block]]:
     """The derivatives of each output (first) in each input, whose dims have names with ``suffix``."""
-    ins, outs = [_visible(x) for x in tape.ins], [_visible(o) for o in tape.out_like]
+    ins, outs = [x.sizes for x in tape.ins], [o.sizes for o in tape.out_like]
     if chunk is not None and chunk < 1:
         raise ValueError(f"chunk={chunk} is not a positive number of passes")
     mode, passes = _cheaper(tape, mode)
@@ -239,7 +239,7 @@ def block_rows(
 def _cheaper(tape: Tape, mode: str) -> tuple[str, int]:
     """The mode, if it is left to us that of fewer passes, and their number."""
     columns = sum(_count(_seeded(x, lost)) for x in tape.ins for lost in _lost(tape, x))
-    rows = sum(_count(_visible(o)) * (1 + _is_complex(o)) for o in tape.out_like)
+    rows = sum(_count(o.sizes) * (1 + _is_complex(o)) for o in tape.out_like)
     if mode == "auto":
         mode = "forward" if columns <= rows or any(map(_is_complex, tape.ins)) else "reverse"
     return mode, columns if mode == "forward" else rows
@@ -262,10 +262,6 @@ def _is_complex(x: Any) -> bool:
 def _cast(block: DimArray, x: Any, out: Any) -> DimArray:
     """A block in the precision of the input, as a gradient is; complex where the output is."""
     return cast(block, np.result_type(x.dtype, np.complex64) if _is_complex(out) else x.dtype)
-
-
-def _visible(x: Any) -> dict[Name, int]:
-    return {n: s for n, s in zip(x.names, x.full_shape, strict=True) if n not in x.hidden}
 
 
 def _count(sizes: dict[Name, int]) -> int:
@@ -314,7 +310,7 @@ def _reverse_blocks(tape: Tape, k: int, sizes: dict[Name, int], chunk: int | Non
             turned = alone.pull([multiply(seed, _I)], (tape.along,))
             rows = [add(g, multiply(h, _I)) for g, h in zip(rows, turned, strict=True)]
         for i, g in enumerate(rows):
-            parts[i].append(_tagged(g, _visible(tape.ins[i]), tape.out_like[k].hidden))
+            parts[i].append(_tagged(g, tape.ins[i].sizes, tape.out_like[k].hidden))
         bar.update(extent(seed, tape.along) * (1 + _is_complex(seed)))
     return [split(_joined(p, tape.along), tape.along, sizes) for p in parts]
 
@@ -347,9 +343,7 @@ def _forward_blocks(tape: Tape, i: int, chunk: int | None, bar: Progress) -> lis
         sizes = _seeded(x, lost)
         parts: dict[int, list[DimArray]] = {k: [] for k, o in enumerate(tape.out_like) if x.hidden - o.hidden == lost}
         for seed in _seeds(tape, x, sizes, chunk):
-            ts: list[DimArray | None] = [None] * len(tape.ins)
-            ts[i] = seed
-            pushed = tape.push(ts)
+            pushed = tape.push_one(i, seed)
             for k, several in parts.items():
                 several.append(pushed[k])
             bar.update(extent(seed, tape.along))
@@ -405,14 +399,13 @@ def _finish(block: DimArray, out_names: Names, table: dict[Name, Name], suffix: 
 
 def _diagonal(tape: Tape, i: int, chunk: int, bar: Progress) -> DimArray:
     """The diagonal of the block of one input with itself."""
-    x, sizes = tape.ins[i], _visible(tape.ins[i])
+    x = tape.ins[i]
+    sizes = x.sizes
     apart = unmixed(tape, i, sizes) if _count(sizes) > chunk else ()
     rest = {n: s for n, s in sizes.items() if n not in apart}
     parts = []
     for seed in _seeds(tape, x, rest, chunk):
-        ts: list[DimArray | None] = [None] * len(tape.ins)
-        ts[i] = seed
-        pushed = relabel(tape.push(ts)[i], {}, show=(tape.along,))
+        pushed = relabel(tape.push_one(i, seed)[i], {}, show=(tape.along,))
         parts.append(total(multiply(pushed, seed), tuple(rest)))
         bar.update(extent(seed, tape.along) * _count({n: sizes[n] for n in apart}))
     out = split(_joined(parts, tape.along), tape.along, rest)
@@ -424,29 +417,22 @@ def _diagonal(tape: Tape, i: int, chunk: int, bar: Progress) -> DimArray:
 
 def assembled(out: Output, call: Call, rows: list[list[Block]]) -> Any:
     """Blocks in the structure of the outputs, then of the inputs."""
-    result, at = [], 0
-    for adapter, leaf, n in zip(out.tree.adapters, out.tree.leaves, out.tree.counts, strict=True):
-        mine = rows[at : at + n]
-        at += n
-        result.append(_row(adapter, leaf, call, mine) if n else leaf)
+    mine = runs(rows, out.tree.counts)
+    triples = zip(out.tree.adapters, out.tree.leaves, mine, strict=True)
+    result = [_row(adapter, leaf, call, own) if own else leaf for adapter, leaf, own in triples]
     return unflatten(out.tree.treedef, result)
 
 
-def _restored(value: Any, over: Names) -> Any:
-    """``over`` dims visible again, in front, in every array of a dict of them."""
-    found, treedef = flatten(value)
-    return unflatten(treedef, [adapter_of(x).restore(None, x, over) for x in found])
+def _row(out_adapter: Any, out_leaf: Any, call: Call, rows: Sequence[Sequence[Block]]) -> Any:
+    counts = [n for tree in call.trees for n in tree.counts]
+    blocks = zip(*(runs(row, counts) for row in rows), strict=True)
 
+    def value(adapter: Any, leaf: Any, own: Sequence[Sequence[Block]]) -> Any:
+        best = max(out_adapter, adapter, key=lambda a: a.precedence)
+        return restore_tree(None, best.jacobian(out_leaf, leaf, own), call.over) if own[0] else None
 
-def _row(out_adapter: Any, out_leaf: Any, call: Call, rows: list[list[Block]]) -> Any:
-    per_wrt, at = [], 0
-    for tree in call.trees:
-        leaves = []
-        for adapter, leaf, n in zip(tree.adapters, tree.leaves, tree.counts, strict=True):
-            blocks = [row[at : at + n] for row in rows]
-            at += n
-            best = max(out_adapter, adapter, key=lambda a: a.precedence)
-            value = best.jacobian(out_leaf, leaf, blocks) if n else None
-            leaves.append(_restored(value, call.over) if call.over and n else value)
-        per_wrt.append(unflatten(tree.treedef, leaves))
+    per_wrt = [
+        unflatten(tree.treedef, [value(a, leaf, next(blocks)) for a, leaf in zip(tree.adapters, tree.leaves)])
+        for tree in call.trees
+    ]
     return tuple(per_wrt) if call.several else per_wrt[0]

@@ -7,6 +7,7 @@ objects register their adapters with :func:`add_adapter`.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
@@ -49,9 +50,9 @@ class Adapter:
         """All else that a function can see of it: equal for leaves that one compiled program serves."""
         return ()
 
-    def seen(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
-        """What a function sees while it is compiled: like ``leaf``, holding ``arrays``."""
-        return arrays[0] if arrays else leaf
+    def seen(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
+        """What a function sees while it is compiled: like ``leaf``, holding all its arrays anew."""
+        return parts[0] if parts else leaf
 
     def returned(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
         """What a compiled function returns: like ``leaf``, holding ``arrays``."""
@@ -114,9 +115,7 @@ class Adapter:
         return f"{type(leaf).__name__} of dtype {leaf.dtype}"
 
     precedence = 0  # which of two adapters builds a Jacobian: the higher
-    nameless_inside = (
-        False  # whether names are lost where the leaf meets others, so that a captured one must be refused
-    )
+    nameless_inside = False  # whether names are lost where the leaf meets others: a captured one must be refused
 
 
 def entries(names: Any) -> set[Any]:
@@ -260,6 +259,18 @@ def _register(kind: Any, names: tuple[str, ...]) -> None:
     optree.register_pytree_node(kind, take_apart, put_together, namespace=NAMESPACE)
 
 
+def map_leaves(f: Callable[[Any], Any], tree: Any) -> Any:
+    """The structure with what a function makes of each leaf."""
+    leaves, treedef = flatten(tree)
+    return unflatten(treedef, [f(leaf) for leaf in leaves])
+
+
+def runs(parts: Sequence[Any], counts: Sequence[int]) -> list[list[Any]]:
+    """A sequence cut into runs of these lengths."""
+    rest = iter(parts)
+    return [list(itertools.islice(rest, n)) for n in counts]
+
+
 class Tree:
     """A nested structure with its differentiable parts listed."""
 
@@ -277,14 +288,6 @@ class Tree:
         self.counts = [len(p) for p in split]
         self.parts = [p for several in split for p in several]
 
-    def _chunks(self, parts: Sequence[Any]) -> list[Sequence[Any]]:
-        out: list[Sequence[Any]] = []
-        at = 0
-        for n in self.counts:
-            out.append(parts[at : at + n])
-            at += n
-        return out
-
     def rebuild(self, parts: Sequence[DimArray]) -> Any:
         """The structure that a function sees."""
         return self._map("rebuild", parts)
@@ -300,8 +303,7 @@ class Tree:
     def _map(self, method: str, parts: Sequence[DimArray]) -> Any:
         if self.treedef is _single():
             return getattr(self.adapters[0], method)(self.leaves[0], parts)
-        chunks = self._chunks(parts)
-        triples = zip(self.adapters, self.leaves, chunks, strict=True)
+        triples = zip(self.adapters, self.leaves, runs(parts, self.counts), strict=True)
         return unflatten(self.treedef, [getattr(a, method)(leaf, p) for a, leaf, p in triples])
 
     def annotate(self, gradient: Any, out: Tree, f: Callable[..., Any]) -> Any:
@@ -325,8 +327,7 @@ class Tree:
 
 def vectorize_tree(tree: Any, names: Names) -> Any:
     """Every leaf with those of ``names`` that it has hidden."""
-    leaves, treedef = flatten(tree)
-    return unflatten(treedef, [adapter_of(x).vectorize(x, names) for x in leaves])
+    return map_leaves(lambda x: adapter_of(x).vectorize(x, names), tree)
 
 
 def dims_of_tree(tree: Any) -> set[Name]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from namedgrad.array import make
 from namedgrad.axes import NONE, AxisError
-from namedgrad.transforms.grad import Call, Output, read_like, tangent_parts
+from namedgrad.transforms.grad import Call, Output, pulled, tangent_parts
 from namedgrad.transforms.jacobian import assembled, block_rows, run_for_passes
 from namedgrad.transforms.tape import Tape
 
@@ -113,10 +113,7 @@ class Recorded:
 
     def pull(self, cotangent: Any) -> Any:
         """Cotangent in, one gradient per argument out."""
-        seeds = read_like(self.out, cotangent, self.tape.out_like, "cotangent")
-        extra = {n for s in seeds if s is not None for n in s.hidden}
-        grads = self.call.results(self.tape.pull(seeds, extra), self.out)
-        return grads if len(self.call.trees) != 1 else grads[0]
+        return pulled(self.call, self.out, self.tape, cotangent)
 
     def dense(self, suffix: str) -> Any:
         """The Jacobian; of complex inputs only if the map is linear over the complex numbers."""

@@ -35,7 +35,7 @@ def unmixed(tape: Tape, i: int, sizes: dict[Name, int]) -> Names:
         scales[0] = 1.0  # beside the others, so that sums along other dims round alike
         scale = array(scales, (tape.along, n))
         tangent = multiply(every, scale)
-        out = relabel(tape.push([tangent if k == i else None for k in range(len(tape.ins))])[i], {}, show=(tape.along,))
+        out = relabel(tape.push_one(i, tangent)[i], {}, show=(tape.along,))
         same = equal(out, multiply(slice_of(out, tape.along, 0), scale))
         return all(bool(check.raw.all()) for check in (same, isfinite(out)))
 

@@ -14,7 +14,7 @@ from namedgrad.rules.loops import scan_rows
 from namedgrad.rules.movement import concat, slice_of
 from namedgrad.rules.movement.parts import unbind
 from namedgrad.transforms.checkpoint import checkpoint
-from namedgrad.transforms.leaves import flatten, unflatten
+from namedgrad.transforms.leaves import flatten, map_leaves, unflatten
 from namedgrad.transforms.tape import quiet
 
 
@@ -72,8 +72,7 @@ def scan(
 
 def _no_outputs(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any, dim: Name) -> Any:
     """The outputs of no steps: what one of zeros gives says their structure, dims and dtypes."""
-    leaves, treedef = flatten(xs)
-    row = unflatten(treedef, [_slice_leaf(_lengthened(x, dim), dim, 0) for x in leaves])
+    row = map_leaves(lambda x: _slice_leaf(_lengthened(x, dim), dim, 0), xs)
     with quiet():
         ys = _stack([step(carry, row)[1]], dim)
     return _slice(ys, 0 if isinstance(dim, int) else dim, slice(0, 0))
@@ -105,8 +104,7 @@ def _length(xs: Any, dim: Name) -> int:
 
 
 def _slice(xs: Any, dim: Name, index: Any) -> Any:
-    leaves, treedef = flatten(xs)
-    return unflatten(treedef, [_slice_leaf(x, dim, index) for x in leaves])
+    return map_leaves(lambda x: _slice_leaf(x, dim, index), xs)
 
 
 def _steps(xs: Any, dim: Name) -> list[Any]:

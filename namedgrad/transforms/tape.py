@@ -16,7 +16,7 @@ import numpy as np
 
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, describe, extent, make, unseen
-from namedgrad.axes import AxisError, ByName, Name, Names, by_name
+from namedgrad.axes import AxisError, Name, Names, by_name
 from namedgrad.linear import FiniteBilinear, Leaf, Like, Map, Mask, Scale, ambiguous, like
 from namedgrad.rules.complex import Conjugation, conj_if_complex
 from namedgrad.rules.structure import Summed, cast, choose, diagonalize, relabel, reorder, spread, stamp
@@ -87,7 +87,7 @@ class Tape:
                 grads = self._repaired(grads, cotangents, pairs, last)
             if last:
                 self.maps = _without_factors(self.maps)
-            return _Finish(sizes).all(grads, self.ins, cotangents)
+            return _finished(grads, self.ins, cotangents, sizes)
 
     def _is_plain(self, cotangents: Sequence[DimArray | None]) -> bool:
         """Whether a guarded pass would repair nothing: to see this spares a pass over the gradients."""
@@ -147,11 +147,15 @@ class Tape:
         for leaf, t, x in zip(self.leaves, tangents, self.ins, strict=True):
             if t is not None:
                 seeds[leaf] = Tangent(tangent_seed(t, x))
-                sizes.update({n: extent(t, n) for n in t.names if n not in x.names})
+                sizes |= _added(t, x)
         with quiet():
             pushed = forward(self.maps, seeds, self.ends)
             done = (finish_tangent(t, o, sizes) for t, o in zip(pushed, self.out_like, strict=True))
             return own_memory(done, tangents)
+
+    def push_one(self, i: int, tangent: DimArray) -> list[DimArray]:
+        """Tangents of all outputs where one of the inputs moves alone."""
+        return self.push([tangent if k == i else None for k in range(len(self.ins))])
 
     def reached(self, i: int) -> list[bool]:
         """Which outputs depend on one of the inputs, whatever the numbers are."""
@@ -218,6 +222,11 @@ class Shape:
         self.names, self.hidden, self.full_shape, self.dtype = x.names, x.hidden, x.full_shape, x.dtype
         self.backend = backends.backend_of(innermost(x).raw)
 
+    @property
+    def sizes(self) -> dict[Name, int]:
+        """Mapping of visible dims to sizes."""
+        return {n: s for n, s in zip(self.names, self.full_shape, strict=True) if n not in self.hidden}
+
     def zeros(self, sizes: dict[Name, int]) -> DimArray:
         """Zeros of this shape with more vectorized axes in front."""
         extra = tuple(n for n in sizes if n not in self.names)
@@ -250,13 +259,8 @@ def record_forward(
 ) -> tuple[list[DimArray], list[DimArray]]:
     """Run a function of parts with tangents: values and their tangents."""
     level = Level(forward=True)
-    sizes = {
-        n: extent(t, n)
-        for t, x in zip(tangents, ins, strict=True)
-        if t is not None
-        for n in t.names
-        if n not in x.names
-    }
+    given = [(t, x) for t, x in zip(tangents, ins, strict=True) if t is not None]
+    sizes = {n: s for t, x in given for n, s in _added(t, x).items()}
     try:
         with quiet():
             traced = [
@@ -274,6 +278,11 @@ def record_forward(
 
 
 # ------------------------------------------------------------------------------------------------ seeds
+
+
+def _added(t: DimArray, x: Any) -> dict[Name, int]:
+    """The axes that a tangent has beside those of its input."""
+    return {n: extent(t, n) for n in t.names if n not in x.names}
 
 
 def tangent_seed(t: DimArray, x: Any) -> DimArray:
@@ -314,31 +323,27 @@ def check_cotangent(g: DimArray, out: Any, what: str) -> DimArray:
 # ------------------------------------------------------------------------------------------------ results
 
 
-class _Finish:
+def _finished(
+    grads: list[DimArray | None], ins: Sequence[Any], seeds: Sequence[DimArray | None], sizes: dict[Name, int]
+) -> list[DimArray]:
     """Turn what arrived at the leaves into results: names, marks, order, dtype, memory of their own."""
+    finished = [
+        x.zeros(sizes) if g is None else _with_all(finish_gradient(g, x, tuple(sizes)), x, sizes)
+        for g, x in zip(grads, ins, strict=True)
+    ]
+    turned = [g is not None and g.dtype.kind == f.dtype.kind == "c" for g, f in zip(grads, finished, strict=True)]
+    grads.clear()  # so that what is finished is held once
+    return own_memory((_conjugated(finished.pop(0)) if t else finished.pop(0) for t in turned), seeds)
 
-    def __init__(self, sizes: dict[Name, int]) -> None:
-        self.sizes = sizes
 
-    def all(
-        self, grads: list[DimArray | None], ins: Sequence[Any], seeds: Sequence[DimArray | None]
-    ) -> list[DimArray]:
-        finished = [
-            x.zeros(self.sizes) if g is None else self._with_all(finish_gradient(g, x, tuple(self.sizes)), x)
-            for g, x in zip(grads, ins, strict=True)
-        ]
-        turned = [g is not None and g.dtype.kind == f.dtype.kind == "c" for g, f in zip(grads, finished, strict=True)]
-        grads.clear()  # so that what is finished is held once
-        return own_memory((_conjugated(finished.pop(0)) if t else finished.pop(0) for t in turned), seeds)
-
-    def _with_all(self, g: DimArray, x: Any) -> DimArray:
-        """With every vectorized axis of the outputs, in their order, also those that only other outputs have."""
-        lacks = tuple(n for n in self.sizes if n not in g.names) if self.sizes else ()
-        if not lacks:
-            return g
-        front = {n: s for n, s in self.sizes.items() if n not in x.names}
-        wide = spread(g, Like((*front, *x.names), (*front.values(), *x.full_shape), g.dtype))
-        return relabel(wide, {}, hide=lacks)
+def _with_all(g: DimArray, x: Any, sizes: dict[Name, int]) -> DimArray:
+    """With every vectorized axis of the outputs, in their order, also those that only other outputs have."""
+    lacks = tuple(n for n in sizes if n not in g.names) if sizes else ()
+    if not lacks:
+        return g
+    front = {n: s for n, s in sizes.items() if n not in x.names}
+    wide = spread(g, Like((*front, *x.names), (*front.values(), *x.full_shape), g.dtype))
+    return relabel(wide, {}, hide=lacks)
 
 
 def _conjugated(g: DimArray) -> DimArray:
@@ -456,5 +461,3 @@ def ones_like_output(x: DimArray) -> DimArray:
     one = backends.call(backends.backend_of(raw).one, x.dtype)
     return stamp(spread(make(one, (), axes.NONE), like(x)), x.hidden)
 
-
-__all__ = ["ByName", "Names", "Tape", "check_cotangent", "ones_like_output", "record", "record_forward"]

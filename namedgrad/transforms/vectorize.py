@@ -11,7 +11,7 @@ from namedgrad.rules.movement.names import names_and_sizes
 from namedgrad.transforms.calls import run
 from namedgrad.transforms.captured import refuse_captured
 from namedgrad.transforms.grad import restore_tree
-from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten, vectorize_tree
+from namedgrad.transforms.leaves import adapter_of, flatten, map_leaves, over_names, vectorize_tree
 
 
 def vectorize(tree: Any, /, *names: Name | Mapping[Any, int], **sizes: int) -> Any:
@@ -69,8 +69,7 @@ def devectorize(tree: Any, *names: Name) -> Any:
     >>> ng.devectorize([ng.ones({"x": 3, "b": 2}, vectorized="b")])[0].dims
     ('b', 'x')
     """
-    leaves, treedef = flatten(tree)
-    return unflatten(treedef, [_devectorize(x, names) for x in leaves])
+    return map_leaves(lambda x: _devectorize(x, names), tree)
 
 
 def _devectorize(leaf: Any, names: tuple[Name, ...]) -> Any:

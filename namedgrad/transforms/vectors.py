@@ -13,7 +13,7 @@ from namedgrad.linear import Like
 from namedgrad.rules.movement import devectorize, merge, split, vectorize
 from namedgrad.rules.singleton import drop
 from namedgrad.rules.structure import reorder, spread
-from namedgrad.transforms.leaves import adapter_of, flatten, unflatten
+from namedgrad.transforms.leaves import adapter_of, flatten, map_leaves
 
 
 def revectorize(tree: Any, vectors: Mapping[Name, int | None], dims: Mapping[Name, int | None] | None = None) -> Any:
@@ -176,9 +176,8 @@ def _widened(x: DimArray, sizes: Mapping[Name, int], choose: Callable[[int, int]
 
 
 def _mapped(tree: Any, f: Callable[[DimArray], DimArray]) -> Any:
-    leaves, treedef = flatten(tree)
-    out = []
-    for leaf in leaves:
+    def mapped(leaf: Any) -> Any:
         adapter = adapter_of(leaf)
-        out.append(adapter.seen(leaf, [f(x) for x in adapter.arrays(leaf)]))
-    return unflatten(treedef, out)
+        return adapter.seen(leaf, [f(x) for x in adapter.arrays(leaf)])
+
+    return map_leaves(mapped, tree)

@@ -88,6 +88,11 @@ class Grad:
     ) -> Any:
         """Value and gradient of ``f(obj, *args, **kwargs)``; see :func:`namedgrad.value_and_grad`.
 
+        Returns
+        -------
+        value, gradient
+            What ``f`` returns, and its gradient, which is like the object.
+
         Examples
         --------
         >>> import namedgrad, xarray as xr
@@ -146,6 +151,11 @@ class Grad:
     ) -> Any:
         """Hessian of ``f(obj, *args, **kwargs)``; see :func:`namedgrad.hessian`.
 
+        Returns
+        -------
+        DataArray, Dataset or dict
+            As :meth:`jacobian` of the gradient: dims of the object, then the same under the suffix.
+
         Examples
         --------
         >>> import namedgrad, xarray as xr
@@ -160,6 +170,11 @@ class Grad:
     def jvp(self, f: Callable[..., Any], tangent: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Value of ``f`` and its derivative along ``tangent``; see :func:`namedgrad.pushforward`.
 
+        Returns
+        -------
+        value, tangent
+            What ``f`` returns, and a tangent like it.
+
         Examples
         --------
         >>> import namedgrad, xarray as xr
@@ -172,6 +187,11 @@ class Grad:
 
     def vjp(self, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Value of ``f`` and its pullback to the object; see :func:`namedgrad.pullback`.
+
+        Returns
+        -------
+        value, pull
+            What ``f`` returns, and a function from a cotangent like it to a gradient like the object.
 
         Examples
         --------
@@ -187,6 +207,11 @@ class Grad:
     def linearize(self, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, LinearMap]:
         """Value of ``f`` and its derivative as a linear map; see :func:`namedgrad.linearize`.
 
+        Returns
+        -------
+        value, L
+            What ``f`` returns, and a :class:`namedgrad.LinearMap` from tangents of the object to those of the value.
+
         Examples
         --------
         >>> import namedgrad, xarray as xr
@@ -199,6 +224,11 @@ class Grad:
 
     def hvp(self, f: Callable[..., Any], v: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Hessian of ``f`` times ``v``, which is like the object; see :func:`namedgrad.hvp`.
+
+        Returns
+        -------
+        DataArray, Dataset or DataTree
+            Like the object.
 
         Examples
         --------

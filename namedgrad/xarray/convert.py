@@ -76,6 +76,11 @@ def _raw(data: Any) -> Any:
     return innermost(x).raw if isinstance(x, DimArray) else x
 
 
+def regathered(several: Any, parts: Iterable[Any]) -> Any:
+    """Parts in the place of several results: in a tuple, named or not, or a list."""
+    return type(several)(*parts) if hasattr(several, "_fields") else type(several)(parts)
+
+
 def hidden_names(variable: xr.Variable) -> Names:
     """Vectorized axes of a variable's data."""
     data = variable._data

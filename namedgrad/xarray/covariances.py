@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -135,11 +137,5 @@ def _parameters(cov: xr.DataArray, g: xr.Dataset) -> xr.Dataset:
     terms = {
         n: [_array(row.sel({column: m}, drop=True), v, g) for m, v in g.data_vars.items()] for n, row in rows.items()
     }
-    return g.assign({n: g[n].copy(data=_sum(several).data) for n, several in terms.items()})
+    return g.assign({n: g[n].copy(data=functools.reduce(operator.add, several).data) for n, several in terms.items()})
 
-
-def _sum(arrays: Sequence[xr.DataArray]) -> xr.DataArray:
-    first, *rest = arrays
-    for a in rest:
-        first = first + a
-    return first

@@ -20,7 +20,7 @@ from namedgrad.axes import Name
 from namedgrad.backends.failures import MatrixError
 from namedgrad.ops import add_face
 from namedgrad.primitive import OPERATIONS, Operation
-from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named
+from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named, regathered
 from namedgrad.xarray.holding import holds
 from namedgrad.xarray.resampled import RESAMPLED
 
@@ -71,9 +71,13 @@ def on_xarray(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             return getattr(first, op.name)(*args[1:], **kwargs)
     if "keep_attrs" in kwargs and hasattr(xr.DataArray, op.name):
         keep = kwargs["keep_attrs"]
-        out = by_name(op, args, {k: v for k, v in kwargs.items() if k != "keep_attrs"})
-        return out if keep is None else out.assign_attrs(first.attrs) if keep else out.drop_attrs(deep=False)
+        return _keeping(keep, by_name(op, args, {k: v for k, v in kwargs.items() if k != "keep_attrs"}), first)
     return by_name(op, args, kwargs)
+
+
+def _keeping(keep: bool | None, out: Any, x: Any) -> Any:
+    """A result with the attributes of an operand, or without any, as ``keep_attrs`` says."""
+    return out if keep is None else out.assign_attrs(x.attrs) if keep else out.drop_attrs(deep=False)
 
 
 def _has_method(name: str) -> bool:
@@ -194,7 +198,7 @@ def _by_variable(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if several is None:  # a variable without the dims that the call names stays as it is
         return xr.Dataset({n: out.get(n, sets[0][n]) for n in names}, attrs=attrs)
     parts = [xr.Dataset({n: v[k] for n, v in out.items()}, attrs=attrs) for k in range(len(several))]
-    return type(several)(*parts) if hasattr(several, "_fields") else tuple(parts)
+    return regathered(several, parts)
 
 
 # ------------------------------------------------------------------------------------------------ results
@@ -203,8 +207,7 @@ def _by_variable(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def dress(out: Any, met: list[Any], moved: tuple[Any, ...]) -> Any:
     """A result as an xarray object, with what the objects it was made of agree on."""
     if isinstance(out, tuple):
-        parts = [dress(o, met, moved) for o in out]
-        return type(out)(*parts) if hasattr(out, "_fields") else tuple(parts)
+        return regathered(out, [dress(o, met, moved) for o in out])
     if isinstance(out, dict):  # positions by dim, which are not of the quantity that was looked at
         return {d: xr.DataArray(data_for(at, at.dims), dims=at.dims) for d, at in out.items()}
     if not isinstance(out, DimArray):
@@ -309,7 +312,7 @@ def quantile(x: Any, /, q: Any, dim: Any = None, *, keepdims: bool = False, **op
         return x.quantile(q, dim, **options)
     keep = options.pop("keep_attrs", None)
     out = by_name(OPERATIONS["quantile"], (x, q), {"dim": dim, "keepdims": keepdims, **options})
-    out = out if keep is None else out.assign_attrs(x.attrs) if keep else out.drop_attrs(deep=False)
+    out = _keeping(keep, out, x)
     if isinstance(x, xr.Dataset) or isinstance(q, (DimArray, *_KINDS)) or holds(q):  # whose names are its own
         return out
     levels = np.asarray(q, dtype=float)

@@ -20,6 +20,7 @@ import xarray as xr
 from namedgrad.array import REFUSAL
 from namedgrad.positional.array import PositionalArray
 from namedgrad.positional.operands import nameless
+from namedgrad.xarray.convert import regathered
 from namedgrad.xarray.holding import holds
 
 _OBJECTS = (xr.DataArray, xr.Variable)
@@ -65,8 +66,7 @@ def _arrays(given: Any) -> Any:
 def _given_back(out: Any, operand: Any) -> Any:
     """A result, or each of several, as the kind of object that an operand is, where it has as many dims."""
     if isinstance(out, (tuple, list)):
-        parts = [_given_back(o, operand) for o in out]
-        return type(out)(*parts) if hasattr(out, "_fields") else type(out)(parts)
+        return regathered(out, [_given_back(o, operand) for o in out])
     return operand.__array_wrap__(out) if np.ndim(out) == operand.ndim else out
 
 

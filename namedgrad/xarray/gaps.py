@@ -33,8 +33,6 @@ from namedgrad.trace import innermost
 from namedgrad.xarray import interpolation as splines
 from namedgrad.xarray.convert import beside
 
-CUBICS = frozenset(("pchip", "akima", "makima"))
-
 
 def interpolate_gaps(interpolator: Any, y: Any, x: Any, **options: Any) -> Any:
     """One line (or many, as vectorized axes) with its gaps filled; ``interpolator`` is the class that xarray chose."""
@@ -49,7 +47,7 @@ def interpolate_gaps(interpolator: Any, y: Any, x: Any, **options: Any) -> Any:
     filled = where(present, data, c(0.0))
     if method in {"linear", "slinear", "nearest", "zero"} and not options.get("period"):
         made = _near(filled, at, present, line, method=method, fill=options.get("fill_value"))
-    elif method in CUBICS:
+    elif method in splines.CUBICS:
         made = _cubics(filled, at, present, line, method, extrapolate=bool(options.get("extrapolate")))
     elif moves:
         made = _of_each_pattern(filled, at, present, line, method=method, options=options)
@@ -84,8 +82,8 @@ def _near(y: DimArray, x: DimArray, present: DimArray, line: Name, *, method: st
     low, high = where(below, after, before), where(above, before, after)
     low, high = e.clip(low, 0, n - 1), e.clip(high, 0, n - 1)
     if isinstance(fill, str) and method in {"linear", "slinear"}:  # the first two present cells, the last two
-        second = where(below, _next(present, high, line), high)
-        low, high = where(above, _next(present, low, line, back=True), low), where(above, high, second)
+        sooner, later = (e.clip(v, 0, n - 1) for v in (_at(before, low - 1, line), _at(after, high + 1, line)))
+        low, high = where(above, sooner, low), where(above, high, where(below, later, high))
     x_low, x_high = gather(x, {line: low}), gather(x, {line: high})
     y_low, y_high = gather(y, {line: low}), gather(y, {line: high})
     if method == "nearest":
@@ -103,16 +101,6 @@ def _near(y: DimArray, x: DimArray, present: DimArray, line: Name, *, method: st
 
 def _number(fill: Any) -> Any:
     return c(np.nan) if fill is None else c(float(fill))
-
-
-def _next(present: DimArray, at: DimArray, line: Name, *, back: bool = False) -> DimArray:
-    """The present cell after (or before) the one at a position."""
-    n = extent(present, line)
-    if back:
-        run = running_position(present, line, -1)
-        return e.clip(gather(run, {line: e.clip(at - 1, 0, n - 1)}), 0, n - 1)
-    run = (n - 1) - flip_axes(running_position(flip_axes(present, (line,)), line, -1), (line,))
-    return e.clip(gather(run, {line: e.clip(at + 1, 0, n - 1)}), 0, n - 1)
 
 
 # ------------------------------------------------------------------------------------------------ piecewise cubics
@@ -151,8 +139,10 @@ def _slopes(y: DimArray, x: DimArray, count: DimArray, line: Name, method: str) 
     h = where(inside, _at(x, at + 1, line) - x, c(1.0))
     d = where(inside, (_at(y, at + 1, line) - y) / h, c(0.0))
     two = count <= 2
-    makima = method == "makima"
-    several = _pchip(h, d, at, last, line) if method == "pchip" else _akima(d, at, last, line, makima=makima)
+    if method == "pchip":
+        several = _pchip(h, d, at, last, line)
+    else:
+        several = _akima(d, at, last, line, makima=method == "makima")
     return where(two, _at(d, at * 0, line), several)
 
 

@@ -56,6 +56,10 @@ class Line(NamedTuple):
         at = searchsorted(stop_gradient(self.coord), stop_gradient(self.target), self.name, side=side) - 1
         return e.clip(at, 0, max(self.n - 2, 0))
 
+    def ends(self, x: DimArray, at: DimArray) -> tuple[DimArray, DimArray]:
+        """The cells of an array at both ends of the intervals of these numbers."""
+        return gather(x, {self.name: at}), gather(x, {self.name: at + 1})
+
     def outside(self) -> tuple[DimArray, DimArray]:
         """Which targets are below, which above the coordinates."""
         coord, target = stop_gradient(self.coord), stop_gradient(self.target)
@@ -113,7 +117,7 @@ def along_one(x: DimArray, line: Line, method: str, kwargs: dict[str, Any]) -> D
     if method == "linear":
         out = _on_one_line(x, line) if single else _linear(x, line)
     elif method == "nearest":
-        out = _nearest(x, line)
+        out = gather(x, {line.name: _nearest_node(line)})
     elif degree == 0:
         out = gather(cast(x, np.result_type(x.dtype, line.target.dtype)), {line.name: _left_node(line)})
     elif degree == 1:
@@ -141,19 +145,20 @@ def _linear(x: DimArray, line: Line, *, side: str = "left") -> DimArray:
         only, there = gather(x, {line.name: line.interval()}), stop_gradient(line.target)
         return where(e.less(there, there), only, c(np.nan))  # SciPy: 0 / 0, everywhere
     at = line.interval(side)
-    low, high = gather(x, {line.name: at}), gather(x, {line.name: at + 1})
-    start, stop = gather(line.coord, {line.name: at}), gather(line.coord, {line.name: at + 1})
+    low, high = line.ends(x, at)
+    start, stop = line.ends(line.coord, at)
     return low + (line.target - start) * ((high - low) / (stop - start))
 
 
 def _on_one_line(x: DimArray, line: Line) -> DimArray:
     """By the rule of :func:`numpy.interp`, which xarray takes for single lines: a node has its own cell."""
-    options = {"fill_value": "extrapolate", "assume_sorted": True}
-    return OPERATIONS["interp"].function(x, {line.name: line.target}, {line.name: line.coord}, **options)
+    return _by_name(x, line, "linear")
 
 
-def _nearest(x: DimArray, line: Line) -> DimArray:
-    return gather(x, {line.name: _nearest_node(line)})
+def _by_name(x: DimArray, line: Line, method: str, fill: Any = "extrapolate") -> DimArray:
+    """As ``interp`` of a DimArray."""
+    target, coord = {line.name: line.target}, {line.name: line.coord}
+    return OPERATIONS["interp"].function(x, target, coord, method, fill_value=fill, assume_sorted=True)
 
 
 def _nearest_node(line: Line) -> DimArray:
@@ -170,8 +175,8 @@ def _nearer_end(line: Line) -> DimArray:
     """The same among several dims: SciPy halves the share of an interval there, and that rounds otherwise."""
     if line.n == 1:
         return line.interval()
-    coord, at = stop_gradient(line.coord), line.interval()
-    start, stop = gather(coord, {line.name: at}), gather(coord, {line.name: at + 1})
+    at = line.interval()
+    start, stop = line.ends(stop_gradient(line.coord), at)
     return where((stop_gradient(line.target) - start) / (stop - start) <= 0.5, at, at + 1)
 
 
@@ -187,10 +192,7 @@ def _cubic(
         raise TypeError(f"interp: method {method!r} takes no {', '.join(unknown)}")
     _refuse_missing(x, method)
     x = cast(x, np.result_type(x.dtype, line.target.dtype))  # SciPy computes in double precision
-    fill = "extrapolate" if extrapolate else np.nan
-    return OPERATIONS["interp"].function(
-        x, {line.name: line.target}, {line.name: line.coord}, method, fill_value=fill, assume_sorted=True
-    )
+    return _by_name(x, line, method, "extrapolate" if extrapolate else np.nan)
 
 
 def _refuse_missing(x: DimArray, method: str) -> None:
@@ -209,9 +211,7 @@ def _spline(x: DimArray, line: Line, degree: int) -> DimArray:
 
 def _long_cubic(x: DimArray, line: Line) -> DimArray:
     """By tridiagonal equations: a matrix of weights would be larger than what it gives."""
-    options = {"fill_value": "extrapolate", "assume_sorted": True}
-    x = cast(x, np.result_type(x.dtype, line.target.dtype))
-    return OPERATIONS["interp"].function(x, {line.name: line.target}, {line.name: line.coord}, "cubic", **options)
+    return _by_name(cast(x, np.result_type(x.dtype, line.target.dtype)), line, "cubic")
 
 
 # ------------------------------------------------------------------------------------------------ weights of all cells
@@ -315,7 +315,7 @@ def _corners(x: DimArray, lines: list[Line]) -> DimArray:
             taken = [({**at, line.name: line.interval()}, w) for at, w in taken]
             continue
         at = line.interval()
-        start, stop = gather(line.coord, {line.name: at}), gather(line.coord, {line.name: at + 1})
+        start, stop = line.ends(line.coord, at)
         t = (line.target - start) / (stop - start)
         ends = ((at, 1.0 - t), (at + 1, t))
         taken = [({**old, line.name: i}, v if w is None else w * v) for old, w in taken for i, v in ends]

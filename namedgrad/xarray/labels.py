@@ -87,10 +87,9 @@ def _elementwise(ufunc: Any, x: DimArray) -> DimArray:
 
 
 def _compare(name: str, x: Any, y: Any) -> Any:
-    if not isinstance(x, PositionalArray) and hasattr(x, "__array_ufunc__") and not backends.is_array(x):
-        return NotImplemented
-    if not isinstance(y, PositionalArray) and hasattr(y, "__array_ufunc__") and not backends.is_array(y):
-        return NotImplemented
+    for v in (x, y):
+        if not isinstance(v, PositionalArray) and hasattr(v, "__array_ufunc__") and not backends.is_array(v):
+            return NotImplemented
     return agreement(OPERATIONS[name].function(*meet(_operand(x), _operand(y))))
 
 

@@ -65,7 +65,7 @@ class XarrayAdapter(Adapter):
         raise NotImplementedError
 
     def parts(self, leaf: Any) -> tuple[DimArray, ...]:
-        return tuple(named(v) for v in self.open(leaf).data.values() if _is_float(v))
+        return tuple(map(named, self._floats(leaf).values()))
 
     def _floats(self, leaf: Any) -> dict[Any, xr.Variable]:
         return {n: v for n, v in self.open(leaf).data.items() if _is_float(v)}
@@ -283,9 +283,6 @@ class DataArrayAdapter(XarrayAdapter):
 
     def _floats(self, leaf: xr.DataArray) -> dict[Any, xr.Variable]:
         return {None: leaf.variable} if _is_float(leaf.variable) else {}
-
-    def parts(self, leaf: xr.DataArray) -> tuple[DimArray, ...]:
-        return (named(leaf.variable),) if _is_float(leaf.variable) else ()
 
     def close(self, leaf: xr.DataArray, opened: Opened) -> xr.DataArray:
         held = opened.data[None]

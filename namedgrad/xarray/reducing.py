@@ -9,14 +9,14 @@ from typing import Any
 
 from namedgrad.array import DimArray, describe
 from namedgrad.axes import AxisError, Names
-from namedgrad.positional.array import numbers
+from namedgrad.positional.axis import named
 from namedgrad.positional.operands import unwrap
 from namedgrad.rules.dims import at_axis, pick
 from namedgrad.rules.methods import keep_attrs_by_name
 from namedgrad.rules.movement.coarsening import Coarsen
 from namedgrad.rules.reductions import present
 from namedgrad.rules.reductions.common import restore
-from namedgrad.rules.structure import relabel, reorder
+from namedgrad.rules.structure import reorder
 from namedgrad.rules.windows.rolling import Rolling
 from namedgrad.xarray.convert import data_for
 
@@ -81,14 +81,14 @@ def _reduced(
         kwargs = {"axis": places[0] if len(places) == 1 else places, **kwargs}
     out = unwrap(func(data_for(x, x.dims), **kwargs), "reduce: the result of the function")
     if out.shape == x.shape:
-        return _named(out, x.dims)
+        return named(out, x.dims)
     rest = tuple(n for n in x.dims if n not in dims)
     if out.ndim != len(rest):
         raise AxisError(
             f"reduce: the function gave the shape {out.shape} for the dims {rest} of {describe(x)}; "
             "let it return an array without the reduced axes, or one of the shape that it was given"
         )
-    return restore(_named(out, rest), x, dims, keepdims)
+    return restore(named(out, rest), x, dims, keepdims)
 
 
 def _takes_names(func: Callable[..., Any]) -> bool:
@@ -97,10 +97,6 @@ def _takes_names(func: Callable[..., Any]) -> bool:
     except ValueError:  # built in
         return False
 
-
-def _named(x: DimArray, names: Names) -> DimArray:
-    """Numbered axes under names."""
-    return relabel(x, dict(zip(numbers(len(names)), names, strict=True)))
 
 
 def _of_windows(

@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.positional.array import ordered
-from namedgrad.positional.axis import cast_as, double, flat, name_of, named, names_of
+from namedgrad.positional.axis import apart, cast_as, double, flat, name_of, named, names_of
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.functions.creation import filled, nested
 from namedgrad.positional.functions.joining import concatenate
@@ -156,8 +156,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
             f"np.interp needs xp and fp of one axis and one length, got shapes {known.shape} and {values.shape}"
         )
     known, values = named(known, (KNOT,)), named(values, (KNOT,))
-    own = tuple(axes.local(("place", n)) for n in at.dims)
-    at = named(at, own)
+    at = apart(at, "place")
+    own = at.dims
     if period is not None:
         at, known, values = _periodic(at, known, values, period)
         left = right = None

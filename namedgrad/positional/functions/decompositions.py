@@ -11,7 +11,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.positional.array import ordered, renumber
-from namedgrad.positional.axis import expand, name_of, named, reshape
+from namedgrad.positional.axis import at_least, expand, name_of, named, reshape
 from namedgrad.positional.broadcasting import meet, pair
 from namedgrad.positional.functions.linalg import inv, matrix, solve, square
 from namedgrad.positional.matrices import COLUMN, NEW, ROW, batch_of, right_hand_side
@@ -138,19 +138,22 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     x, y = pair(matrix(numbered(a), "lstsq"), right_hand_side(inexact(numbered(b))))
     if rcond == -1:
         rcond = float(np.finfo(x.dtype).eps)
-    values = linalg.svd(x, (ROW, COLUMN), compute_uv=False, new_dim=NEW)
-    rank = linalg.matrix_rank(innermost(x), (ROW, COLUMN), rtol=rcond)
     out = linalg.lstsq(x, y, (ROW, COLUMN), rtol=rcond)
-    rest = tuple(n for n in out.dims if n != COLUMN)
     off = absolute(subtract(contract(x, out, (COLUMN,)), y))
     residuals = r.sum(e.square(off), ROW, skipna=False)
+    return ordered(out, (COLUMN, *(n for n in out.dims if n != COLUMN))), *quality(x, (ROW, COLUMN), residuals, rcond)
+
+
+def quality(x: DimArray, dims: tuple[Name, Name], residuals: DimArray, rcond: Any) -> tuple[Any, Any, DimArray]:
+    """Squared residuals, none of them where the rank is not full, rank and singular values, as of NumPy's fits."""
+    values = linalg.svd(x, dims, compute_uv=False, new_dim=NEW)
+    rank = linalg.matrix_rank(innermost(x), dims, rtol=rcond)
+    rows, columns = (extent(x, n) for n in dims)
     known = backends.may_look(rank.raw)
-    full = extent(x, ROW) > extent(x, COLUMN) and not (known and (rank.raw != extent(x, COLUMN)).any())
-    kept: Any = np.empty(0, values.dtype)
-    if full:
-        kept = residuals if rest else reshape(residuals, (1,))
     number = int(rank.raw) if known and not rank.hidden else rank
-    return ordered(out, (COLUMN, *rest)), kept, number, ordered(values, (NEW,))
+    if rows <= columns or (known and (rank.raw != columns).any()):
+        return np.empty(0, values.dtype), number, ordered(values, (NEW,))
+    return at_least(residuals, 1), number, ordered(values, (NEW,))
 
 
 @implements(np.linalg.cond)

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes, backends, linalg
+from namedgrad import axes, linalg
 from namedgrad.array import DimArray, extent
 from namedgrad.positional.array import numbers, ordered
-from namedgrad.positional.axis import double, expand, named, reshape
+from namedgrad.positional.axis import double, expand, named
 from namedgrad.positional.broadcasting import meet
+from namedgrad.positional.functions.decompositions import quality
 from namedgrad.positional.operands import arrayed, numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
@@ -18,9 +19,8 @@ from namedgrad.rules.complex import absolute
 from namedgrad.rules.dtypes import floating
 from namedgrad.rules.signal import polynomials
 from namedgrad.rules.structure import cast, contract, multiply, relabel, subtract, total
-from namedgrad.trace import innermost
 
-POWER, OTHER, VALUE, LINE = (axes.fresh(n) for n in ("power", "other", "value", "line"))
+POWER, OTHER, LINE = (axes.fresh(n) for n in ("power", "other", "line"))
 
 
 @implements(np.polyval)
@@ -72,18 +72,8 @@ def polyfit(
     norms = e.sqrt(total(e.square(absolute(matrix)), (LINE,)))
     scaled = e.divide(matrix, norms)
     if full:
-        return found, *_quality(scaled, off, rcond), rcond
+        return found, *quality(scaled, (LINE, POWER), off, rcond), rcond
     return found, _covariance(scaled, norms, off, unscaled=isinstance(cov, str) and cov == "unscaled")
-
-
-def _quality(matrix: DimArray, off: DimArray, rcond: float) -> tuple[Any, ...]:
-    """Squared residuals, rank and singular values, as :func:`numpy.linalg.lstsq` gives them."""
-    values = linalg.svd(matrix, (LINE, POWER), compute_uv=False, new_dim=VALUE)
-    rank = linalg.matrix_rank(innermost(matrix), (LINE, POWER), rtol=rcond)
-    known, columns = backends.may_look(rank.raw), extent(matrix, POWER)
-    whole = extent(matrix, LINE) > columns and not (known and (rank.raw != columns).any())
-    number = int(rank.raw) if known and not rank.hidden else rank
-    return _at_least_1d(off) if whole else np.empty(0, off.dtype), number, ordered(values, (VALUE,))
 
 
 def _covariance(matrix: DimArray, norms: DimArray, off: DimArray, *, unscaled: bool) -> DimArray:
@@ -98,7 +88,3 @@ def _covariance(matrix: DimArray, norms: DimArray, off: DimArray, *, unscaled: b
         raise ValueError("the number of data points must exceed order to scale the covariance matrix")
     variance = e.divide(off, e.c(float(freedom)))
     return ordered(multiply(inverse, variance), (OTHER, POWER, *off.dims))
-
-
-def _at_least_1d(x: DimArray) -> DimArray:
-    return x if x.dims else reshape(x, (1,))

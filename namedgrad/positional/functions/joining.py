@@ -11,7 +11,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray
 from namedgrad.linear import Like
 from namedgrad.positional.array import ordered
-from namedgrad.positional.axis import along, cast_as, expand, flat, granted, name_of, named, pairs, reshape, seats
+from namedgrad.positional.axis import along, at_least, cast_as, expand, flat, granted, name_of, pairs, reshape, seats
 from namedgrad.positional.broadcasting import stretch
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, static
@@ -19,7 +19,7 @@ from namedgrad.rules import movement
 from namedgrad.rules.indexing import take
 from namedgrad.rules.movement.padding import STATISTICS, pad_axis
 from namedgrad.rules.movement.repeating import repeat_cells, tile_cells
-from namedgrad.rules.structure import cast, constant_like, spread
+from namedgrad.rules.structure import cast, constant_like, relabel, spread
 from namedgrad.trace import innermost
 
 
@@ -76,8 +76,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
 
 
 def _two(a: Any) -> DimArray:
-    x = numbered(a)
-    return expand(x, [0, 1]) if not x.ndim else expand(x, [0]) if x.ndim == 1 else x
+    return at_least(numbered(a), 2)
 
 
 def _column(a: Any) -> DimArray:
@@ -87,19 +86,12 @@ def _column(a: Any) -> DimArray:
 
 def _deep(a: Any) -> DimArray:
     x = _two(a)
-    if x.ndim > 2:
-        return x
-    return expand(x, [2])
-
-
-def _row(a: Any) -> DimArray:
-    x = numbered(a)
-    return x if x.ndim else expand(x, [0])
+    return x if x.ndim > 2 else expand(x, [2])
 
 
 @implements(np.hstack)
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DimArray:
-    parts = [_row(a) for a in _on_one_device(tup)]
+    parts = [at_least(a, 1) for a in _on_one_device(tup)]
     return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
@@ -133,8 +125,7 @@ def _leaves(arrays: Any) -> list[Any]:
 def _block(arrays: Any, depth: int, count: int) -> DimArray:
     if isinstance(arrays, list):
         return concatenate([_block(a, depth - 1, count) for a in arrays], -depth)
-    x = numbered(arrays)
-    return expand(x, range(count - x.ndim)) if x.ndim < count else x
+    return at_least(numbered(arrays), count)
 
 
 # ------------------------------------------------------------------------------------------------ repeated
@@ -160,8 +151,7 @@ def tile(A: Any, reps: Any) -> DimArray:
     x = numbered(A)
     static(reps, "np.tile: reps")
     times = tuple(reps) if np.iterable(reps) else (reps,)
-    if len(times) > x.ndim:
-        x = expand(x, range(len(times) - x.ndim))
+    x = at_least(x, len(times))
     times = (1,) * (x.ndim - len(times)) + times
     for axis, k in enumerate(times):
         if k != 1:
@@ -197,7 +187,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DimArray
     at = np.flatnonzero(at) if at.dtype.kind == "b" else at if at.size else at.astype(np.intp)
     v, count = numbered(values), at.size
     if count == 1:  # all the values go to this place
-        v = expand(v, range(x.ndim - v.ndim)) if v.ndim < x.ndim else v
+        v = at_least(v, x.ndim)
         if at.ndim == 0:  # np.insert moves the first axis of the values to this one
             order = [*range(1, v.ndim)]
             order.insert(axis, 0)
@@ -263,7 +253,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     out = []
     for i, x in enumerate(xs):
         target = Like(tuple(names), tuple(1 if sparse and j != i else s for j, s in enumerate(sizes)), x.dtype)
-        wide = spread(named(x, (names[i],)), target)
+        wide = spread(relabel(x, {x.dims[0]: names[i]}), target)
         out.append(ordered(wide, [names[j] for j in order]))
     return tuple(out)
 

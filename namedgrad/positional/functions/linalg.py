@@ -14,7 +14,7 @@ from namedgrad.positional.array import ordered
 from namedgrad.positional.axis import named, names_of
 from namedgrad.positional.broadcasting import pair
 from namedgrad.positional.functions.reductions import kept
-from namedgrad.positional.matrices import COLUMN, ROW
+from namedgrad.positional.matrices import COLUMN, ROW, require_matrix
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import linalg
@@ -27,9 +27,7 @@ _EQUATIONS = axes.local("equation"), axes.local("unknown")
 
 def matrix(x: DimArray, what: str, numbers: Callable[[DimArray], DimArray] = inexact) -> DimArray:
     """An array of matrices over its last two axes, whose numbers are the names of rows and columns."""
-    if x.ndim < 2:
-        raise np.linalg.LinAlgError(f"{what}: an array of shape {x.shape} is no matrix; it needs two axes at least")
-    return numbers(x)
+    return numbers(require_matrix(x, what))
 
 
 def square(x: DimArray, what: str, numbers: Callable[[DimArray], DimArray] = inexact) -> DimArray:

@@ -14,7 +14,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.positional.array import PositionalArray, numbers, ordered
-from namedgrad.positional.axis import cast_as, expand, flat, named, reshape
+from namedgrad.positional.axis import at_least, cast_as, expand, flat, named, numbered_of, reshape
 from namedgrad.positional.broadcasting import meet, pair
 from namedgrad.positional.functions.shapes import diagonal_of
 from namedgrad.positional.operands import arrayed, numbered
@@ -49,8 +49,7 @@ def _multiplied(x: DimArray, y: DimArray, left: Sequence[Name], right: Sequence[
         _check_core(extent(x, n), extent(y, n))
     x, y = pair(x, y)
     summed = contraction.dot(x, y, dim=(K,))
-    batch = sorted((n for n in summed.dims if isinstance(n, axes.Axis)), key=lambda n: n.number)
-    return ordered(summed, (*batch, *out))
+    return ordered(summed, (*numbered_of(summed.dims), *out))
 
 
 def matmul(x: DimArray, y: DimArray) -> DimArray:
@@ -171,7 +170,7 @@ def vdot(a: Any, b: Any, /) -> DimArray:
 def kron(a: Any, b: Any) -> DimArray:
     x, y = numbered(a), numbered(b)
     count = max(x.ndim, y.ndim)
-    x, y = (expand(v, range(count - v.ndim)) if v.ndim < count else v for v in (x, y))
+    x, y = (at_least(v, count) for v in (x, y))
     shape = tuple(i * j for i, j in zip(x.shape, y.shape))
     wide = expand(x, range(1, 2 * count, 2)), expand(y, range(0, 2 * count, 2))
     return reshape(multiply(*meet(*wide)), shape)
@@ -201,7 +200,7 @@ def einsum(
     xs = [_labelled(x, term, letters) for x, term in zip(arrays, terms)]
     _check_labels(xs, terms)
     names = tuple(dict.fromkeys(n for x in xs for n in x.dims))
-    dots = sorted((n for n in names if isinstance(n, axes.Axis)), key=lambda n: n.number)
+    dots = numbered_of(names)
     if result is None:
         every = "".join(terms)
         result = [Ellipsis, *sorted(a for a in letters if every.count(a) == 1)]

@@ -11,7 +11,7 @@ import numpy as np
 
 from namedgrad.array import DimArray
 from namedgrad.axes import Names
-from namedgrad.positional.axis import along, granted, names_of
+from namedgrad.positional.axis import along, granted, named, names_of
 from namedgrad.positional.broadcasting import meet, stretch
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import boxed, implements, kind_of, write_out
@@ -182,7 +182,7 @@ def std(
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     x, names = read(a, axis)
     if weights is None:
-        y, scale = _mean(x, names), c(float(math.prod(x.sizes[n] for n in names)))
+        y, scale = _mean(x, names), c(float(_cells(x, names)))
     else:
         x = cast(x, "float64") if x.dtype.kind in "biu" else x
         w = numbered(weights)
@@ -199,8 +199,6 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 
 
 def _renamed(w: DimArray, names: Names) -> DimArray:
-    from namedgrad.positional.axis import named
-
     if w.ndim != len(names):
         raise TypeError(f"the weights have shape {w.shape}; give one weight per cell, or one axis per axis averaged")
     return named(w, names)
@@ -218,7 +216,7 @@ def _extreme(rule: Callable[..., DimArray], meets: Any, fill: float) -> Callable
             raise ValueError(
                 "reduction operation does not have an identity, so to use a where mask one has to specify 'initial'"
             )
-        if initial is not None and not math.prod(x.sizes[n] for n in names):
+        if initial is not None and not _cells(x, names):
             return _nothing(x, names, keepdims, numbered(initial))
         y = kept(rule(masked(x, where, _outermost(x, fill)), names, skipna=False), x, names, keepdims)
         return y if initial is None else meets(y, _begun(initial, y))
@@ -279,6 +277,12 @@ def _present(x: DimArray, mask: Any, nothing: float | None) -> DimArray:
     return masked(cast(x, "float64"), mask, math.nan) if nothing is None else masked(x, mask, nothing)
 
 
+def _there(x: DimArray, mask: Any) -> DimArray:
+    """Which cells are not NaN, of those that ``where=`` says."""
+    there = equal(x, x)
+    return there if mask is True else e.logical_and(*meet(there, numbered(mask)))
+
+
 def _nan(
     rule: Callable[..., DimArray], begin: Callable[..., DimArray] | None = None, nothing: float | None = None
 ) -> Callable[..., Any]:
@@ -306,9 +310,7 @@ def _nan_extreme(rule: Callable[..., DimArray], plain: Callable[..., Any]) -> Ca
         if initial is None:
             return both(a, axis, None, None, keepdims, None, where)
         x = numbered(a)
-        there = equal(x, x)
-        mask = there if where is True else e.logical_and(*meet(there, numbered(where)))
-        return plain(x, axis, None, keepdims, initial, mask)
+        return plain(x, axis, None, keepdims, initial, _there(x, where))
 
     return function
 
@@ -341,8 +343,7 @@ def _about(
     """The spread about a mean that is given, or in a real dtype of complex cells, of those that are not NaN."""
     narrow = None if dtype is None or np.dtype(dtype).kind == "c" or numbered(a).dtype.kind != "c" else dtype
     x, names = read(a, axis, None if narrow else dtype)
-    there = equal(x, x)
-    mask = there if cells is True else e.logical_and(*meet(there, numbered(cells)))
+    mask = _there(x, cells)
     y = plain(x, axis, narrow, None, ddof, keepdims, where=mask, mean=mean)
     y = cast(y, real_dtype(x))  # whatever that of the mean is
     free = kept(count(x, mask, names, ddof), x, names, keepdims)
@@ -467,6 +468,11 @@ nanargmax = implements(np.nanargmax)(_place(r.argmax, -math.inf))
 nanargmin = implements(np.nanargmin)(_place(r.argmin, math.inf))
 
 
+def put_out(ufunc: Any, out: Any, result: Any) -> Any:
+    """A result, in ``out`` if there is one."""
+    return result if out is None else write_out(ufunc, out, result)
+
+
 def _folded(ufunc: Any, rule: Callable[..., DimArray], empty: float) -> Callable[..., Any]:
     """``ufunc.reduce`` by a reduction; cells of ``empty`` leave the others as they are."""
 
@@ -481,10 +487,8 @@ def _folded(ufunc: Any, rule: Callable[..., DimArray], empty: float) -> Callable
     ) -> Any:
         own = numbered(a).dtype
         x, names = read(a, axis, ufunc.resolve_dtypes((own, own, None))[0] if dtype is None else dtype)
-        y = kept(rule(masked(x, where, empty), names), x, names, keepdims)
-        result = boxed(y, kind_of((a,)))
-        result = result if initial is None else ufunc(result, initial)
-        return result if out is None else write_out(ufunc, out, result)
+        result = boxed(kept(rule(masked(x, where, empty), names), x, names, keepdims), kind_of((a,)))
+        return put_out(ufunc, out, result if initial is None else ufunc(result, initial))
 
     return function
 

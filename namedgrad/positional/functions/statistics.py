@@ -14,10 +14,10 @@ from namedgrad.axes import Name
 from namedgrad.positional.array import ordered
 from namedgrad.positional.axis import along, expand, named, names_of, squeeze
 from namedgrad.positional.functions.joining import concatenate
-from namedgrad.positional.functions.reductions import prod, sum
+from namedgrad.positional.functions.reductions import prod, put_out, sum
 from namedgrad.positional.functions.shapes import diagonal
 from namedgrad.positional.operands import numbered
-from namedgrad.positional.protocol import boxed, implements, kind_of, write_out
+from namedgrad.positional.protocol import boxed, implements, kind_of
 from namedgrad.positional.ufuncs import REDUCERS, SCANNERS
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import scans
@@ -159,8 +159,7 @@ def _running(ufunc: Any, rule: Callable[..., Any], **options: Any) -> Callable[.
     def function(a: Any, axis: int | None = 0, dtype: Any = None, out: Any = None) -> Any:
         x, name = along(numbered(a), axis)
         x = cast(x, ufunc.resolve_dtypes((x.dtype, x.dtype, None))[0] if dtype is None else np.dtype(dtype))
-        result = boxed(rule(x, name, **options), kind_of((a,)))
-        return result if out is None else write_out(ufunc, out, result)
+        return put_out(ufunc, out, boxed(rule(x, name, **options), kind_of((a,))))
 
     return function
 
@@ -203,13 +202,11 @@ def _less(ufunc: Any, turn: Callable[[DimArray], DimArray], plain: Any, scan: Ca
             raise ValueError(f"{operation} has no identity; where= needs initial=")
         at = v.dims.index(names[0])
         x, _, kind = cells(a, at, dtype, whole=initial is not None)
-        result = boxed(plain(x, at, kind, None, keepdims, initial, where), kind_of((a,)))
-        return result if out is None else write_out(ufunc, out, result)
+        return put_out(ufunc, out, boxed(plain(x, at, kind, None, keepdims, initial, where), kind_of((a,))))
 
     def accumulate(a: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         x, name, kind = cells(a, axis, dtype, whole=False)
-        result = boxed(cast(scan(x, (name,), skipna=False), kind), kind_of((a,)))
-        return result if out is None else write_out(ufunc, out, result)
+        return put_out(ufunc, out, boxed(cast(scan(x, (name,), skipna=False), kind), kind_of((a,))))
 
     REDUCERS[ufunc], SCANNERS[ufunc] = reduce, accumulate
 

@@ -10,7 +10,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.positional.array import ordered
-from namedgrad.positional.faces import numbered
+from namedgrad.positional.faces import as_names
 from namedgrad.positional.layers.places import channel, enter, leave, per_axis, sizes
 from namedgrad.positional.operands import unwrap
 from namedgrad.rules.movement import merge, split
@@ -55,7 +55,7 @@ def _convolved(
         y = merge(y, (_GROUP, _OUT), into)
     if given[2] is not None:
         y = add(y, relabel(unwrap(given[2], f"{what}: the bias"), {axes.axis(-1): into}))
-    return leave(ordered(y, tuple(sorted(y.dims, key=lambda n: n.number))), *given)  # type: ignore[attr-defined]
+    return leave(ordered(y, axes.in_order(y.dims)), *given)
 
 
 def _conv(count: int) -> Callable[..., Any]:
@@ -281,9 +281,9 @@ def _by_number(by: Callable[..., DimArray]) -> Callable[..., Any]:
         a, b = unwrap(x), unwrap(w)
         names: dict[Name, Name] = {n: private_name(("kernel", n)) for n in b.dims}
         met = {} if contract is None else contract if isinstance(contract, Mapping) else {contract: contract}
-        over = {numbered(i, b.ndim): numbered(j, a.ndim) for j, i in met.items()}
-        pairs = {numbered(j, a.ndim): names[numbered(i, b.ndim)] for j, i in dims.items()}
-        read = {k: numbered(v, a.ndim) if isinstance(v, Mapping) else v for k, v in options.items()}
+        over = {as_names(i, b.ndim): as_names(j, a.ndim) for j, i in met.items()}
+        pairs = {as_names(j, a.ndim): names[as_names(i, b.ndim)] for j, i in dims.items()}
+        read = {k: as_names(v, a.ndim) if isinstance(v, Mapping) else v for k, v in options.items()}
         y = by(a, relabel(b, {**names, **over}), pairs, tuple(over.values()), **read)
         return leave(ordered(y, tuple(n for n in (*a.dims, *names.values()) if n in y.dims)), x, w)
 
@@ -292,9 +292,9 @@ def _by_number(by: Callable[..., DimArray]) -> Callable[..., Any]:
 
 def _fold(x: Any, dims: Mapping[int, int], sizes: Mapping[int, int], **options: Any) -> Any:
     a = unwrap(x)
-    pairs = {numbered(d, a.ndim): numbered(k, a.ndim) for d, k in with_offsets(dims).items()}
-    read = {k: numbered(v, a.ndim) if isinstance(v, Mapping) else v for k, v in options.items()}
-    y = folding.fold(a, pairs, numbered(sizes, a.ndim), **read)
+    pairs = {as_names(d, a.ndim): as_names(k, a.ndim) for d, k in with_offsets(dims).items()}
+    read = {k: as_names(v, a.ndim) if isinstance(v, Mapping) else v for k, v in options.items()}
+    y = folding.fold(a, pairs, as_names(sizes, a.ndim), **read)
     return leave(ordered(y, tuple(n for n in a.dims if n in y.names)), x)
 
 

@@ -9,7 +9,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Names
 from namedgrad.positional.array import ordered
-from namedgrad.positional.faces import numbered
+from namedgrad.positional.faces import as_names
 from namedgrad.positional.layers.places import channel, enter, leave, per_axis, sizes
 from namedgrad.positional.operands import unwrap
 from namedgrad.rules.movement import slice_of
@@ -243,22 +243,22 @@ def _shuffling(by: Callable[..., DimArray], name: str) -> Callable[..., Any]:
         by_number = options.pop(name, factor)
         if options or by_number is None:
             raise TypeError(f"{by.__name__} takes input, {name} (or a mapping of axes) and channel=; got {[*options]}")
-        factors = numbered(by_number, x.ndim) if isinstance(by_number, Mapping) else dict.fromkeys(cells, by_number)
-        return _as_input(x, by(x, factors, channel(2) if channels_at is None else numbered(channels_at, x.ndim)), input)
+        factors = as_names(by_number, x.ndim) if isinstance(by_number, Mapping) else dict.fromkeys(cells, by_number)
+        return _as_input(x, by(x, factors, channel(2) if channels_at is None else as_names(channels_at, x.ndim)), input)
 
     return call
 
 
 def _channel_shuffle(input: Any, groups: int, channel: int = 1) -> Any:
     x = unwrap(input, "channel_shuffle: the input")
-    return _as_input(x, channels.channel_shuffle(x, groups, numbered(channel, x.ndim)), input)
+    return _as_input(x, channels.channel_shuffle(x, groups, as_names(channel, x.ndim)), input)
 
 
 def _local_response_norm(
     input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0, *, dim: int = 1
 ) -> Any:
     x = unwrap(input, "local_response_norm: the input")
-    out = channels.local_response_norm(x, numbered(dim, x.ndim), size, alpha=alpha, beta=beta, k=k)
+    out = channels.local_response_norm(x, as_names(dim, x.ndim), size, alpha=alpha, beta=beta, k=k)
     return _as_input(x, out, input)
 
 
