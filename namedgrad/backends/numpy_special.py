@@ -205,8 +205,22 @@ class NumpySpecial:
             lost = np.isinf(out) & np.isfinite(x) & np.isfinite(y) & np.greater(x, 0) & np.greater(y, 0)
             return self._repaired(out, lost, lambda x, y: x * self.log_ratio(x, y) - x + y, x, y)
 
+    def digamma(self, x: Raw) -> Raw:
+        """SciPy's function, which has lost its digits next to its poles; there by reflection, DLMF 5.5.4."""
+        out = self.special.psi(x)
+        if is_complex(x) or not np.any(np.less(x, -0.5)):
+            return out
+        near = np.less(x, -0.5) & np.less(np.absolute(x - np.rint(x)), 0.1) & np.isfinite(out)
+        return self._repaired(out, near, self._reflected_digamma, x)
+
+    def _reflected_digamma(self, x: Raw) -> Raw:
+        x = double(x)
+        return self.special.psi(1 - x) - np.pi / np.tan(np.pi * (x - np.rint(x)))
+
     def real_polygamma(self, n: Raw, x: Raw) -> Raw:
         """Of many positive numbers by Euler and Maclaurin, DLMF 25.11.5: a million of order 1 in 12 ms, not 216."""
+        if np.ndim(n) == 0 and n == 0:
+            return self.digamma(x)
         low = isinstance(n, (int, np.integer)) and 0 < n <= LOW_ORDER and getattr(x, "dtype", None) in BITS
         if not low or x.size < FEW or not 0 < x.min() <= x.max() < np.inf:
             return super().real_polygamma(n, x)  # type: ignore[misc]

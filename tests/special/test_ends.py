@@ -47,10 +47,22 @@ ENDS = [
     ("yv", (0.0, 0.0), 1, INF, -INF), ("yv", (0.5, 0.0), 1, INF, -INF), ("yv", (2.0, 1e-160), 1, INF, -INF), ("yv", (300.0, 0.5), 1, INF, -INF),
     ("yv", (-1.0, 0.0), 1, -INF, INF), ("yv", (-1.0, 1e-200), 1, -INF, INF), ("yv", (-2.3, 1e-200), 1, INF, -INF), ("jv", (-2.3, 0.0), 1, -INF, INF),
     ("jv", (-1.5, 1e-200), 1, INF, -INF), ("jv", (0.5, 0.0), 1, INF, -INF), ("jv", (0.0, 0.0), 1, 0, -0.5), ("jv", (2.0, 0.0), 1, 0, 0.25),
+    ("zeta", (1e15, 1.7), 0, 0, 0), ("zeta", (1e300, 40.0), 0, 0, 0), ("zeta", (1e20, 0.7), 0, INF, INF), ("zeta", (1e16, 1e16), 0, 0, 0),  # powers of q
     # x**(a - 2) and x**(a - 1) below it
     ("betainc", (0.5, 0.5, 0.0), 2, INF, -INF), ("betainc", (0.5, 0.5, 1.0), 2, INF, INF), ("betaincc", (0.3, 0.8, 0.0), 2, -INF, INF),
     ("betainc", (0.5, 2.0, 1.0), 2, 0, -0.75), ("betainc", (1.0, 0.5, 0.0), 2, 0.5, 0.25),
 ]
+
+
+@pytest.mark.parametrize("after", [1e-14, -1e-14, 1e-11, -1e-11, 1e-8, -1e-8])
+@pytest.mark.parametrize("pole", [1, 2, 5, 40])
+def test_next_to_its_poles_the_digamma_function_has_its_digits(pole: int, after: float) -> None:
+    x = ng.DimArray(np.array([after - pole]), "x").vectorize("x")
+    gone = float(x.data[0]) + pole  # exactly
+    want = -1 / gone + sum(1 / k for k in range(1, pole + 1)) - np.euler_gamma  # and terms as small as gone, DLMF 5.7.6
+    for f in (ng.digamma, ng.grad(ng.gammaln), lambda x: ng.polygamma(0, x), lambda x: ng.grad(ng.gamma)(x) / ng.gamma(x), lambda x: ng.digamma(x + 0j).real):
+        np.testing.assert_allclose(f(x).data, [want], rtol=1e-14)
+    np.testing.assert_allclose(ng.polygamma(1, x + 0j).real.data, [1 / gone**2], rtol=1e-14)
 
 
 @pytest.mark.parametrize(("name", "xs", "k", "first", "second"), ENDS)
