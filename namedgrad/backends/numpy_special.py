@@ -9,13 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.special import BERNOULLI, BLOCK, FEW, NEXT_TO_ZERO, alike, double, is_complex
+from namedgrad.backends.special import BERNOULLI, BLOCK, FEW, NEXT_TO_ZERO, alike, double, is_complex, result_dtype
 
 Raw = Any
 SMALL_DEGREE = 32
 LOW_ORDER = 3
 SWEEP = 65536  # cells at a time where steps are few, so that calls count: of 16384 logistic functions take a tenth more
 BITS: dict[Any, Any] = {np.dtype(np.float64): np.int64, np.dtype(np.float32): np.int32}
+
+
+def _in_double(name: str) -> Callable[[Any, Raw], Raw]:
+    """The function of SciPy's that has few digits in single precision."""
+
+    def function(self: Any, x: Raw) -> Raw:
+        return getattr(self.special, name)(double(x)).astype(result_dtype(x))
+
+    return function
 
 
 class NumpySpecial:
@@ -32,6 +41,8 @@ class NumpySpecial:
     _in_blocks: Callable[..., Raw]
     _repaired: Callable[..., Raw]
     isfinite_all: Callable[[Raw], bool]
+    ber, bei, ker, kei = map(_in_double, ("ber", "bei", "ker", "kei"))
+    berp, beip, kerp, keip = map(_in_double, ("berp", "beip", "kerp", "keip"))
 
     def _unless_flagged(self, name: str | Callable[..., Raw], formula: Callable[..., Raw], *operands: Raw) -> Raw:
         known = getattr(self.special, name) if isinstance(name, str) else name
