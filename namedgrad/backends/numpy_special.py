@@ -24,6 +24,7 @@ def _in_double(name: str) -> Callable[[Any, Raw], Raw]:
     def function(self: Any, x: Raw) -> Raw:
         return getattr(self.special, name)(double(x)).astype(result_dtype(x))
 
+    function.__name__, function.__qualname__ = name, f"NumpySpecial.{name}"  # by which dask and pickle know it
     return function
 
 
