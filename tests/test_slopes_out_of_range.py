@@ -191,3 +191,12 @@ def test_slopes_of_quotients_that_are_no_numbers_are_none(mode, compiled):
         expected = slope * (tangent if mode == "forward" else cotangent).data
         np.testing.assert_allclose(f(x, z).data, expected, rtol=1e-14)
         np.testing.assert_allclose(g(x, z).data, (slope * cotangent.data).sum(axis=0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("divisor", [5e-324, -5e-324, 1e-310])
+def test_a_quotient_0_has_no_slope_in_a_divisor_next_to_0(divisor: float) -> None:
+    x, z = np.array([0.0, -0.0, 3.0]), np.array([divisor, divisor, 2.0])
+    f = ng.grad(lambda z: (x / z * np.array([2.0, -3.0, 0.5])).sum())
+    for g in (f, ng.compile(f), ng.compile(ng.grad(lambda z: (x / z).sum()))):
+        np.testing.assert_array_equal(g(z)[:2], [0.0, 0.0])
+    np.testing.assert_allclose(f(z)[2], -0.375)

@@ -47,17 +47,23 @@ class CupySpecial(
         return self.xp.exp(self.special.loggamma(x)) if is_complex(x) else self.special.gamma(x)
 
     def digamma(self, x: Raw) -> Raw:
-        """The digamma function."""
-        return self.complex_polygamma(0, x) if is_complex(x) else self.special.digamma(x)
+        """The digamma function; next to its poles by reflection, DLMF 5.5.4, as CuPy's has lost its digits there."""
+        if is_complex(x):
+            return self.complex_polygamma(0, x)
+        xp = self.xp
+        turn = x - xp.rint(x)
+        near = xp.logical_and(xp.logical_and(xp.less(x, -0.5), xp.absolute(turn) < 0.1), turn != 0)
+        out = self.special.digamma(xp.where(near, 1 - x, x))
+        return xp.where(near, out - math.pi / xp.tan(math.pi * turn), out)
 
     def real_polygamma(self, n: Raw, x: Raw) -> Raw:
         """From Hurwitz' zeta function, DLMF 25.11.12."""
         if isinstance(n, int):
             sign = (-1.0) ** (n + 1) * math.factorial(n)
-            return sign * self.special.zeta(n + 1.0, x) if n else self.special.digamma(x)
+            return sign * self.special.zeta(n + 1.0, x) if n else self.digamma(x)
         xp, after = self.xp, n + 1.0
         higher = xp.where(xp.equal(n % 2, 0), -1.0, 1.0) * self.special.gamma(after) * self.special.zeta(after, x)
-        return xp.where(xp.equal(n, 0), self.special.digamma(x), higher)
+        return xp.where(xp.equal(n, 0), self.digamma(x), higher)
 
     def chdtr(self, v: Raw, x: Raw) -> Raw:
         """The distribution function of the chi-square distribution."""

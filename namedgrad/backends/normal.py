@@ -58,7 +58,7 @@ class NormalKernels(Kernels):
         dtype, x = result_dtype(x), double(x)
 
         def left(z: Raw) -> Raw:
-            return 1 / (math.sqrt(math.pi) * self.special.erfcx(z)) - z
+            return self._over_erfcx(z) / math.sqrt(math.pi) - z
 
         return self._pieces(self.xp.real(x) > 1.5, lambda z: self._erfc_ratio(1, z), left, x, (2.0, 0.0)).astype(dtype)
 
@@ -71,8 +71,13 @@ class NormalKernels(Kernels):
 
     def normal_hazard(self, x: Raw) -> Raw:
         """Density over distribution function of the standard normal distribution: ``(log_ndtr)'``."""
-        out = math.sqrt(2 / math.pi) / self.special.erfcx(double(x) * -math.sqrt(0.5))
+        out = math.sqrt(2 / math.pi) * self._over_erfcx(double(x) * -math.sqrt(0.5))
         return out.astype(result_dtype(x))
+
+    def _over_erfcx(self, z: Raw) -> Raw:
+        """One over the scaled function: a complex infinity divides to NaN."""
+        scaled = self.special.erfcx(z)
+        return self.xp.where(self.xp.isinf(scaled), 0.0, 1 / scaled) if is_complex(z) else 1 / scaled
 
     def log_ndtr_slope(self, x: Raw, y: Raw) -> Raw:
         """The same from the value ``y`` of ``log_ndtr``, without its loss of digits in the left tail."""

@@ -240,12 +240,12 @@ class ParameterKernels(Kernels):
         counts = [math.comb(n, i) * (-1) ** i * math.factorial(i) for i in range(n + 1)]
         tail = sum(count * slope ** (n - i) / (s - 1) ** (i + 1) for i, count in enumerate(counts))
         out = out + w * power * tail + 0.5 * slope**n * power
-        rising: list[Any] = [1.0] + [0.0] * n  # s (s + 1) (s + 2) ... and its derivatives
+        rising: list[Any] = [power] + [0.0] * n  # times s/w (s + 1)/w ... and its derivatives: 0 where power is
         for j, bernoulli in enumerate(BERNOULLI, 1):
             for r in range(max(0, 2 * j - 3), 2 * j - 1):
-                rising = [(s + r) * rising[i] + (i * rising[i - 1] if i else 0.0) for i in range(n + 1)]
+                rising = [(s + r) / w * rising[i] + (i / w * rising[i - 1] if i else 0.0) for i in range(n + 1)]
             grown = sum(math.comb(n, i) * slope ** (n - i) * rising[i] for i in range(n + 1))
-            out = out + bernoulli / math.factorial(2 * j) * grown * power * w ** (1 - 2 * j)
+            out = out + bernoulli / math.factorial(2 * j) * grown
         return xp.where(bad, math.nan, xp.where(far, limit, out)).astype(dtype)
 
     def kve_order(self, n: int, v: Raw, x: Raw) -> Raw:
@@ -317,7 +317,8 @@ class ParameterKernels(Kernels):
         for k, bernoulli in enumerate(BERNOULLI, 1):
             rising = math.factorial(2 * k + n - 1) / math.factorial(2 * k)
             out = out + sign * bernoulli * rising / z ** (2 * k + n)
-        cotangent = xp.cos(math.pi * x) / xp.sin(math.pi * x)  # reflection, DLMF 5.15.6
+        turn = math.pi * (x - xp.rint(xp.real(x)))  # next to a pole all digits are in the rest
+        cotangent = xp.cos(turn) / xp.sin(turn)  # reflection, DLMF 5.15.6
         mirrored = (-1.0) ** n * out - math.pi ** (n + 1) * _horner(_cotangent(n), cotangent)
         return xp.where(left, mirrored, out).astype(dtype)
 

@@ -425,7 +425,8 @@ class SpecialKernels(Kernels):
 
     def polygamma_step(self, n: int, a: Raw, b: Raw) -> Raw:
         """``ψ(a) - ψ(a + b)`` of polygamma functions; two poles cancel, by reflection (DLMF 5.15.6)."""
-        xp, both = self.xp, a + b
+        dtype, xp, a, b = result_dtype(a, b), self.xp, double(a), double(b)
+        both = a + b
         psi = functools.partial(self.function("polygamma"), n) if n else self.function("digamma")
         first, second = (xp.logical_and(x <= 0, x == xp.floor(x)) for x in (a, both))
         poles = xp.logical_and(first, second)
@@ -436,9 +437,10 @@ class SpecialKernels(Kernels):
             out = xp.where(poles, -out, out) if n % 2 else out
         short = xp.absolute(b) < 1e-3 * a
         if self.may_branch:
-            return self._repaired(out, short, functools.partial(_short_step, xp, n), a, b) if np.any(short) else out
+            out = self._repaired(out, short, functools.partial(_short_step, xp, n), a, b) if np.any(short) else out
+            return out.astype(dtype, copy=False)
         there = _short_step(xp, n, xp.where(short, a, 1.0), xp.where(short, b, 0.0))
-        return xp.where(short, there, out).astype(out.dtype)
+        return xp.where(short, there, out).astype(dtype)
 
     def log1mexp_slope(self, x: Raw) -> Raw:
         """The derivative of ``log(1 - exp(x))``."""

@@ -338,7 +338,7 @@ def power_base(x: DimArray, z: DimArray, y: DimArray | None = None) -> DimArray 
         if number in (0, 1, 2):
             return twice(x) if number == 2 else c(float(number))
         if y is not None and not isinstance(number, complex) and number < 0:
-            return Pair(_exponent_over_base(x, z, whole=number % 1 == 0), y)
+            return Pair(_exponent_over_base(x, z, y), y)
         if y is None or number - 1 in _QUICK_POWERS or y.size < WORTH_A_LOOK or not backends.may_look(innermost(y).raw):
             return multiply(z, power(x, subtract(z, c(1))))
         return _power_slope(y, x, z)
@@ -359,12 +359,25 @@ def _slope_of_powers(y: DimArray, x: DimArray, z: DimArray) -> DimArray | Pair:
     if looks and rises.raw.all():
         return slope()
     one = structure.stamp(structure.zeros_spread(y, like(y), 1), y.hidden)
-    first = structure.if_likely(rises, slope, lambda: where(rises, slope(), _exponent_over_base(x, z)))
+    first = structure.if_likely(rises, slope, lambda: where(rises, slope(), _exponent_over_base(x, z, y)))
     return Pair(first, structure.if_likely(rises, lambda: one, lambda: where(rises, one, y)))
 
 
-def _exponent_over_base(x: DimArray, z: DimArray, *, whole: bool = False) -> DimArray:
-    return divide(z, x if whole else add(x, c(0.0)))
+def _exponent_over_base(x: DimArray, z: DimArray, y: DimArray) -> DimArray:
+    """``z / x``, and 0 where ``y`` is 0 because ``z`` is infinite; -0.0 is that only below whole numbers."""
+    number = known_number(z)
+    if number is not None and math.isfinite(number):
+        return divide(z, x if number % 1 == 0 else add(x, c(0.0)))
+
+    def signed() -> DimArray:
+        return where(equal(innermost(z), rint(innermost(z))), x, add(x, c(0.0)))
+
+    def ended() -> DimArray:
+        return where(logical_or(finite, structure.nonzero(innermost(y))), divide(z, base), c(0.0))
+
+    other, finite = structure.nonzero(innermost(x)), structure.isfinite(innermost(z))
+    base = structure.if_likely(structure.known_true(other) or other, lambda: x, signed)
+    return structure.if_likely(structure.known_true(finite) or finite, lambda: divide(z, base), ended)
 
 
 def _power_exponent(y: DimArray, x: DimArray, z: DimArray) -> DimArray:
@@ -401,6 +414,8 @@ def _in_one_part(y: DimArray, z: DimArray, part: DimArray) -> tuple[DimArray, Di
     """The parts where they may be two: 0 times NaN is 0, so a divisor that is 0 or infinite is met by one alone."""
     finite = structure.isfinite(innermost(z))
     two = logical_and(finite, structure.nonzero(innermost(z)))
+    if len(y.names) == len(z.names):  # next to 0 a part is infinite: of 0 it is no slope
+        two = logical_and(two, logical_or(structure.isfinite(innermost(part)), structure.nonzero(innermost(y))))
     # a program looks whether both are finite, which takes no masks
     bet = logical_and(finite, structure.isfinite(innermost(part))) if backends.is_recording() else two
     first = structure.if_likely(bet, lambda: part, lambda: where(two, part, c(1.0)))

@@ -104,8 +104,8 @@ def _product(multiples: Sequence[Known], out: Traced, root: Root) -> DimArray | 
 
     So nothing is to be known of it: it moves with the square of the root alone.  Its value is that of the product.
     """
-    square, factors = root.radicand(), [k.odd for k in multiples]
-    if type(square) is not Traced or square.level is not out.level or any(f is None for f in factors):
+    square, factors = root.radicand(), [k.odd for k in multiples if k.odd is not None]
+    if type(square) is not Traced or square.level is not out.level or len(factors) < len(multiples):
         return None
     if out.value.level is None and square.names == out.names and all(f is ONE for f in factors):
         return Traced(out.value, out.level, ops.cast(square, out.dtype).node)

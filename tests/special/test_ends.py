@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,10 +48,23 @@ ENDS = [
     ("yv", (0.0, 0.0), 1, INF, -INF), ("yv", (0.5, 0.0), 1, INF, -INF), ("yv", (2.0, 1e-160), 1, INF, -INF), ("yv", (300.0, 0.5), 1, INF, -INF),
     ("yv", (-1.0, 0.0), 1, -INF, INF), ("yv", (-1.0, 1e-200), 1, -INF, INF), ("yv", (-2.3, 1e-200), 1, INF, -INF), ("jv", (-2.3, 0.0), 1, -INF, INF),
     ("jv", (-1.5, 1e-200), 1, INF, -INF), ("jv", (0.5, 0.0), 1, INF, -INF), ("jv", (0.0, 0.0), 1, 0, -0.5), ("jv", (2.0, 0.0), 1, 0, 0.25),
+    ("zeta", (1e15, 1.7), 0, 0, 0), ("zeta", (1e300, 40.0), 0, 0, 0), ("zeta", (1e20, 0.7), 0, INF, INF), ("zeta", (1e16, 1e16), 0, 0, 0),  # powers of q
     # x**(a - 2) and x**(a - 1) below it
     ("betainc", (0.5, 0.5, 0.0), 2, INF, -INF), ("betainc", (0.5, 0.5, 1.0), 2, INF, INF), ("betaincc", (0.3, 0.8, 0.0), 2, -INF, INF),
     ("betainc", (0.5, 2.0, 1.0), 2, 0, -0.75), ("betainc", (1.0, 0.5, 0.0), 2, 0.5, 0.25),
 ]
+
+
+@pytest.mark.parametrize("on", ["numpy", "cupy"])
+@pytest.mark.parametrize("after", [1e-14, -1e-14, 1e-11, -1e-11, 1e-8, -1e-8])
+@pytest.mark.parametrize("pole", [1, 2, 5, 40])
+def test_next_to_its_poles_the_digamma_function_has_its_digits(cupy: Any, on: str, pole: int, after: float) -> None:
+    gone = (after - pole) + pole  # exactly
+    x = ng.DimArray(np.array([after - pole]), "x").vectorize("x").to(on)
+    want = -1 / gone + sum(1 / k for k in range(1, pole + 1)) - np.euler_gamma  # and terms as small as gone, DLMF 5.7.6
+    for f in (ng.digamma, ng.grad(ng.gammaln), lambda x: ng.polygamma(0, x), lambda x: ng.grad(ng.gamma)(x) / ng.gamma(x), lambda x: ng.digamma(x + 0j).real):
+        np.testing.assert_allclose(f(x).to_numpy(), [want], rtol=1e-14)
+    np.testing.assert_allclose(ng.polygamma(1, x + 0j).real.to_numpy(), [1 / gone**2], rtol=1e-14)
 
 
 @pytest.mark.parametrize(("name", "xs", "k", "first", "second"), ENDS)
@@ -208,3 +222,11 @@ def test_mixed_derivative_of_the_median_of_students_t(v: float) -> None:
     args = [ng.DimArray(np.array([a]), "x").vectorize("x") for a in (v, 0.5)]
     for first, second in ((0, 1), (1, 0)):
         np.testing.assert_allclose(ng.grad(ng.grad(ng.stdtrit, first), second)(*args).data, [mixed], rtol=1e-12)
+
+
+def test_the_logarithm_of_the_normal_distribution_is_flat_far_on_the_right_of_the_plane() -> None:
+    z, one = np.array([40 + 0.5j, 40 - 3j, 60 + 40j, 1000 + 200j, 1e200 + 0.5j]), np.ones(5, complex)
+    slope = lambda z: ng.pushforward(scipy.special.log_ndtr, (z,), (one,))[1]
+    bend = lambda z: ng.pushforward(slope, (z,), (one,))[1]
+    for f in (slope, bend, ng.compile(slope)):
+        np.testing.assert_array_equal(f(z), 0)

@@ -22,6 +22,18 @@ def test_second_derivatives_of_power_at_its_edges(kind: str) -> None:
         np.testing.assert_array_equal([g.data[0] for g in found], want)
 
 
+@pytest.mark.parametrize("kind", ["numbers", "arrays"])
+@pytest.mark.parametrize(("x", "z", "want"), [
+    (-0.0, -1.0, -np.inf), (0.0, -1.0, -np.inf), (-0.0, -2.0, np.inf), (0.0, -2.0, -np.inf), (-0.0, -3.0, -np.inf), (-0.0, -1.5, -np.inf), (3.0, -2.0, -2 / 27),
+    (2.0, -np.inf, 0.0), (-np.inf, -np.inf, 0.0), (0.5, -np.inf, -np.inf), (2.0, np.inf, np.inf),
+])  # fmt: skip
+def test_slopes_of_negative_and_infinite_powers(x: float, z: float, want: float, kind: str) -> None:
+    base = np.array([x, 2.0])
+    slope = (lambda x, z=z: ng.grad(lambda x: 3.0 * (x**z).sum())(x)) if kind == "numbers" else (lambda x: ng.grad(lambda x: 3.0 * (x ** np.array([z, -1.0])).sum())(x))
+    for f in (slope, ng.compile(slope)):
+        np.testing.assert_allclose(f(base)[0], 3 * want, rtol=1e-15)
+
+
 def test_the_mixed_derivative_of_power_at_exponent_zero() -> None:
     x, z = ng.DimArray([2.0, 0.5], "x"), ng.DimArray([0.0, 0.0], "x")
     mixed = ng.grad(lambda z: ng.grad(lambda x: (x**z).sum())(x).sum())(z)

@@ -12,6 +12,7 @@ from namedgrad.array import DimArray
 from namedgrad.backends import may_look
 from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import (
+    absolute_real,
     c,
     cos,
     divide,
@@ -57,15 +58,17 @@ against_sum = _step(0)
 
 
 def _of_beta(y: DimArray, a: DimArray, b: DimArray) -> DimArray:
-    """The derivative of the beta function in ``a``; where it is 0, as at the poles of ``Γ(a + b)``, by reflection.
+    """The derivative of the beta function in ``a``; where it is 0, at the poles of ``Γ(a + b)``, by reflection.
 
-    ``beta(a, b) = sin(π (a + b)) / sin(π b) beta(a, 1 - a - b)``, DLMF 5.5.3.
+    ``beta(a, b) = sin(π (a + b)) / sin(π b) beta(a, 1 - a - b)``, DLMF 5.5.3.  So next to them, where a small number
+    times a large one has derivatives that cancel.
     """
     if is_formula(a):
         return multiply(y, against_sum(a, b))
     both = innermost(add(a, b))
-    whole = logical_and(equal(both, rint(both)), not_equal(innermost(b), rint(innermost(b))))
-    zero = logical_and(whole, less_equal(both, c(0)))
+    from_whole, other = (absolute_real(subtract(x, rint(x))) for x in (both, innermost(b)))
+    whole = logical_and(less(from_whole, c(0.1)), less(from_whole, other))
+    zero = logical_and(whole, less(both, c(0.5)))
     if may_look(zero.raw) and not np.any(zero.raw):
         return scale(y, against_sum(a, b))
     a_there, b_there = where(zero, a, c(0.5)), where(zero, b, c(-0.5))

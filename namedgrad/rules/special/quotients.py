@@ -66,16 +66,27 @@ def _binom_in_choice(y: DimArray, n: DimArray, k: DimArray) -> DimArray:
     return _where_0(y, n, k, negative(scale(y, against_sum(after, subtract(rest, after)))), in_number=False)
 
 
-def _where_0(y: DimArray, n: DimArray, k: DimArray, usual: DimArray, *, in_number: bool) -> DimArray:
-    """The usual derivative of a binomial coefficient ``y``, where that is 0 the one by reflection.
+def _from_pole(x: DimArray) -> DimArray:
+    """The distance of ``x + 1`` from the next pole of the gamma function, 1 on the right of them."""
+    return where(less(x, c(-0.5)), absolute_real(subtract(x, rint(x))), _ONE)
 
-    That is ``-sin(π q) / π beta(n + 1, -q)``, where q is that of k and n - k that is below 0.
+
+def _where_0(y: DimArray, n: DimArray, k: DimArray, usual: DimArray, *, in_number: bool) -> DimArray:
+    """The usual derivative of a binomial coefficient ``y``, where that is 0 and next to there the one by reflection.
+
+    That is ``-sin(π q) / π beta(n + 1, -q)``, where q is that of k and n - k that is below 0.  Next to where it is 0
+    the usual one is a small number times a large one, whose derivatives cancel.
     """
-    if is_formula(y) or known_true(not_equal(y, c(0))):
+    if is_formula(y):
         return usual
-    zero = equal(y, c(0))
-    below = logical_or(logical_not(zero), less(k, c(0)))
-    n, k = where(zero, n, _ONE), where(zero, k, c(-1.0))
+    of_k, of_rest = _from_pole(k), _from_pole(subtract(n, k))
+    nearest = where(less(of_k, of_rest), of_k, of_rest)
+    cancels = logical_and(less(nearest, c(0.1)), less(nearest, _from_pole(n)))
+    lost = logical_or(equal(y, c(0)), cancels)
+    if known_true(logical_not(lost)):
+        return usual
+    below = logical_or(logical_not(lost), where(equal(of_k, of_rest), less(k, c(0)), less(of_k, of_rest)))
+    n, k = where(lost, n, _ONE), where(lost, k, c(-1.0))
     q = where(below, k, subtract(n, k))
     turn, slope = sine_and_slope(q)
     top, other = add(n, _ONE), negative(q)
@@ -85,7 +96,7 @@ def _where_0(y: DimArray, n: DimArray, k: DimArray, usual: DimArray, *, in_numbe
         there = subtract(where(below, c(0.0), there), multiply(multiply(size, turn), against_sum(top, other)))
     else:
         there = where(below, there, negative(there))
-    return where(zero, there, usual)
+    return where(lost, there, usual)
 
 
 # fmt: off
