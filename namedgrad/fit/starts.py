@@ -18,6 +18,8 @@ leads to less.
 
 SciPy's start values, which are all 1, are tried before that. They are kept where they lead to a fit that leaves nothing
 but noise (:mod:`~namedgrad.fit.noise`), or where no candidate promises to do better.
+
+All that is done cell by cell; what cells share is found from it (:mod:`~namedgrad.fit.common`).
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from namedgrad.fit import small
 from namedgrad.fit.batch import Flags
 from namedgrad.fit.canonical import canonical
 from namedgrad.fit.cells import Index
+from namedgrad.fit.common import Common
 from namedgrad.fit.determined import inverses
 from namedgrad.fit.judge import BY_BOTH, BY_SLOPES, BY_SPAN, ELEMENTS, FEWEST, SINGULAR, Judge, complete
 from namedgrad.fit.noise import ELSEWHERE, FEW, elsewhere, looks_like_noise, swings
@@ -94,11 +97,21 @@ def find_starts(problem: Residuals, missing: list[int], begin: Callable[[Callabl
     if not missing or not (problem.counts.any() or problem.unusable.any()):
         return problem.start
     with quiet():
-        x, differs = _found(problem, missing)
-        if differs and (plain := _as_difference(problem, begin)) is not None:
-            other, differs = _found(plain, missing)
-            x = x if differs else _cheaper(problem, x, other)
-        return canonical(problem, missing, x)
+        x = _of_cells(problem, missing, begin)
+        if not problem.is_coupled:
+            return x
+        given = [k for k in problem.shared_rows() if k not in missing]  # may be there to tell their dims
+        several = [x, _of_cells(problem, [*missing, *given], begin)] if given else [x]
+        return Common(problem, missing, several).start()
+
+
+def _of_cells(problem: Residuals, missing: list[int], begin: Callable[[Callable[..., Any]], Residuals]) -> Array:
+    """Start values of cells that have nothing in common."""
+    x, differs = _found(problem, missing)
+    if differs and (plain := _as_difference(problem, begin)) is not None:
+        other, differs = _found(plain, missing)
+        x = x if differs else _cheaper(problem, x, other)
+    return canonical(problem, missing, x)
 
 
 def _found(problem: Residuals, missing: list[int]) -> tuple[Array, bool]:
