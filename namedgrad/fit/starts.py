@@ -31,7 +31,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from namedgrad.array import DimArray
 from namedgrad.axes import Name
 from namedgrad.fit import small
 from namedgrad.fit.batch import Flags
@@ -48,7 +47,6 @@ from namedgrad.fit.status import Status
 from namedgrad.fit.surface import Surface
 from namedgrad.fit.symmetry import NEGATIVE, Flow, Symmetry, finite, latin, measure, natural_units, of_any_size
 from namedgrad.fit.trials import EQUAL, NOTHING, cheapest, descend, excess
-from namedgrad.positional import positional
 from namedgrad.transforms.grad import pushforward
 from namedgrad.transforms.tape import quiet
 
@@ -64,7 +62,6 @@ BOUNDED, FIRST_BOUNDED = 4, (16, 1)
 CANDIDATES = 2048  # four times as many with four parameters that are not linear, and again with six
 EVALUATED, SINGLY = 1 << 24, (64, 1024)  # residuals of candidates in all cells, at most, but of so many candidates
 ROUNDS = ((4, 5), (1, 10))  # how many are left after how many more iterations
-ONLY = "_only_cell"
 QUICK = 50  # iterations from SciPy's start values, which come first
 ENOUGH = 0.003  # of the cost: a fit that no candidate promises to better by more is kept
 VAGUE = 1e3  # times a parameter: with such an error it has gone where it makes no difference
@@ -145,18 +142,6 @@ def _cheaper(problem: Residuals, x: Array, other: Array) -> Array:
     """Of two start values for each cell the one that leads to less."""
     now, then = (_descended(problem, v, problem.everywhere, QUICK)[1] for v in (x, other))
     return np.where(then < now * (1 - EQUAL), other, x)
-
-
-def in_a_cell(data: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
-    """The arguments of a single problem as those of one cell, and the dim to put into ``over``."""
-    *others, last = data
-    if isinstance(last, (xr.DataArray, xr.Dataset)):
-        return (*others, last.expand_dims(ONLY)), ONLY
-    if isinstance(last, xr.Variable):
-        return (*others, last.set_dims((ONLY, *last.dims))), ONLY
-    if isinstance(last, DimArray):
-        return (*others, DimArray(last.data[None], (ONLY, *last.dims))), ONLY
-    return (*others, positional(np.asarray(last)[None], vectorized=(ONLY,))), ()
 
 
 class Usual(NamedTuple):
