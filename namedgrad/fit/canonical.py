@@ -36,6 +36,14 @@ def canonical(problem: Residuals, missing: list[int], x: Array) -> Array:
     return x
 
 
+def exchanged(problem: Residuals, missing: list[int], x: Array, shared: set[int]) -> Iterator[Array]:
+    """The same with terms that may change places in other orders, in all cells; those of which something is shared."""
+    for pairs in itertools.islice(_exchanges(problem, missing, x), MOST):
+        other, concerned = x.copy(), shared & {k for pair in pairs for k in pair}
+        if concerned and _move(problem, other, np.asarray(np.isfinite(x).all(axis=0)), _exchange(pairs)):
+            yield other
+
+
 def _turn(rows: list[int]) -> Move:
     def move(x: Array) -> Array:
         x[rows] *= -1

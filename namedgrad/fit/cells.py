@@ -21,6 +21,7 @@ from namedgrad.axes import AxisError, Name, Names
 from namedgrad.fit.places import follow
 from namedgrad.fit.threads import worker
 from namedgrad.fit.times import nodes
+from namedgrad.positional import positional
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.rules.structure import reorder
 from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten, vectorize_tree
@@ -52,6 +53,7 @@ class _Joined(axes.Fresh):
 
 CELL: Name = _Constant("cell")
 NUMBER: Name = _Constant("number")  # the axis of all numbers of one cell
+ONLY = "_only_cell"  # the dim of the cell that a single problem is
 HIDDEN = frozenset({CELL})
 # Lines of the cache that have places of their own, their bytes, and how many rows are turned at once where the numbers
 # of a row have few of these places: 240 numbers of each of 16,384 cells in 7 ms instead of 20.
@@ -378,3 +380,15 @@ def arrays(leaf: Any) -> list[DimArray]:
     opened = adapter.open(leaf)
     data = [v._data for several in opened[:2] for v in several.values()]
     return [d._x for d in data if isinstance(d, PositionalArray)]
+
+
+def in_a_cell(data: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+    """The arguments of a single problem as those of one cell, and the dim to put into ``over``."""
+    *others, last = data
+    if isinstance(last, (xr.DataArray, xr.Dataset)):
+        return (*others, last.expand_dims(ONLY)), ONLY
+    if isinstance(last, xr.Variable):
+        return (*others, last.set_dims((ONLY, *last.dims))), ONLY
+    if isinstance(last, DimArray):
+        return (*others, DimArray(last.data[None], (ONLY, *last.dims))), ONLY
+    return (*others, positional(np.asarray(last)[None], vectorized=(ONLY,))), ()

@@ -127,8 +127,9 @@ class State:
 
 
 def solve(
-    problem: Residuals, layout: Layout, usable: Flags, tol: float, max_iterations: int, report: Callable[[int], Any]
-) -> Found:
+    problem: Residuals, layout: Layout, start: Array, usable: Flags, tol: float, max_iterations: int,
+    report: Callable[[int], Any],
+) -> Found:  # fmt: skip
     """Fit every problem; ``x`` and ``normal`` per cell, ``cost`` and ``iterations`` per cell of each problem."""
     count, n = problem.cells.count, int(problem.free.sum())
     found = Found(
@@ -139,19 +140,19 @@ def solve(
     per_problem = max(1, BATCH_NUMBERS // max(1, layout.unknowns**2))
     cells_each = max(1, problem.cells.count // max(1, layout.count))
     size = max(1, min(per_problem, problem.most // cells_each))
-    for start in range(0, layout.count, size):
-        mine = (layout.problem >= start) & (layout.problem < start + size)
+    for low in range(0, layout.count, size):
+        mine = (layout.problem >= low) & (layout.problem < low + size)
         cells = np.flatnonzero(mine & usable)
         if len(cells):
-            _solve_some(problem, layout, cells, found, tol, max_iterations)
+            _solve_some(problem, layout, start[:, cells], cells, found, tol, max_iterations)
         report(int(np.count_nonzero(mine)))
     return found
 
 
 def _solve_some(
-    problem: Residuals, layout: Layout, cells: Index, found: Found, tol: float, max_iterations: int
+    problem: Residuals, layout: Layout, start: Array, cells: Index, found: Found, tol: float, max_iterations: int
 ) -> None:
-    state = entered(problem, layout, cells)
+    state = entered(problem, layout, start, cells)
     while len(state.problems):
         long = bool((state.iterations > LONG).all())  # all have started together
         learn(state, problem.evaluate(state.matrix(state.trial), state.cells, bent=long and problem.loss is not None))
@@ -190,11 +191,11 @@ def predicted(state: State) -> Array:
     return -state.dot(step, state.gradient()) - 0.5 * state.dot(step, arrow.times(*step))
 
 
-def entered(problem: Residuals, layout: Layout, cells: Index) -> State:
+def entered(problem: Residuals, layout: Layout, start: Array, cells: Index) -> State:
     """Problems that start, with the given cells."""
     problems = np.unique(layout.problem[cells])
     lay = layout.only(problems, cells)
-    start, low, high = (m[problem.free][:, cells] for m in (problem.start, problem.lower, problem.upper))
+    low, high = (m[problem.free][:, cells] for m in (problem.lower, problem.upper))
     low_s, high_s = -lay.lowest(-low[lay.shared]), lay.lowest(high[lay.shared])
     first = lay.lowest(start[lay.shared])  # the same in all cells
     known = np.isfinite(first)  # unknowns that occur in no cell with data stay out of the way

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from namedgrad.fit.cells import in_a_cell
 from namedgrad.fit.given import Given
 from namedgrad.fit.hidden import as_vectorized
 from namedgrad.fit.implicit import differentiable
@@ -16,7 +17,7 @@ from namedgrad.fit.problem import TOLERANCE, require_positive
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import LeastSquaresResult
 from namedgrad.fit.shared import outcome
-from namedgrad.fit.starts import find_starts, given_starts, in_a_cell
+from namedgrad.fit.starts import find_starts, given_starts
 from namedgrad.fit.times import Origins, labels_among, origins, with_dates
 from namedgrad.transforms.progress import Progress
 

@@ -13,13 +13,14 @@ from xarray.indexes import PandasIndex
 from namedgrad.axes import AxisError, Name
 from namedgrad.backends import backend_of
 from namedgrad.backends.base import Backend
+from namedgrad.fit.cells import ONLY
 from namedgrad.fit.halves import is_complex
 from namedgrad.fit.labels import coordinate
 from namedgrad.fit.lazy import LazyResult
 from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import LeastSquaresResult, in_place_of
-from namedgrad.fit.starts import ONLY, given_starts
+from namedgrad.fit.starts import given_starts
 from namedgrad.fit.times import as_names, numeric
 from namedgrad.fit.units import parameter_units
 from namedgrad.trace import innermost

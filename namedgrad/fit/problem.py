@@ -76,8 +76,12 @@ class Problem:
     @property
     def is_coupled(self) -> bool:
         """Whether cells share parameters that are free."""
+        return bool(self.shared_rows())
+
+    def shared_rows(self) -> list[int]:
+        """The rows of these."""
         p = self.parameters
-        return any(p.lacks[n] and self.free[rows].any() for n, rows in p.rows.items())
+        return [i for n, rows in p.rows.items() if p.lacks[n] for i in range(rows.start, rows.stop) if self.free[i]]
 
     def _limit(self) -> None:
         p, given = self.parameters, self.cells.take(self.everywhere, "params", "limits")

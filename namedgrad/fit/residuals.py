@@ -83,7 +83,7 @@ class Residuals(Problem):
         self.mean, deviations = self.parameters.matrix(mean, 0.0), self.parameters.matrix(deviation, math.inf)
         if (deviations <= 0).any():
             raise ValueError("prior: give (mean, standard deviation), with positive standard deviations")
-        self.precision = np.square(1 / deviations)
+        self.precision = self.precision_of_each = np.square(1 / deviations)
         self.known: Flags = np.logical_or.reduce(self.precision > 0, axis=1)
 
     def begin_at(self, start: Matrix) -> None:
@@ -208,8 +208,9 @@ class Residuals(Problem):
         rest = tuple(range(1, seen.ndim))
         self.observed[index] = seen  # type: ignore[index]
         self.complete[index] = seen.all(axis=tuple(range(1, seen.ndim)))
-        self.counts[index] = np.logical_or(seen, ~sound).sum(axis=rest)
-        self.unusable[index] |= np.logical_not(sound.all(axis=rest))
+        blank = _without_observations(self, index) & ~seen.any(axis=rest)
+        self.counts[index] = np.where(blank, 0, np.logical_or(seen, ~sound).sum(axis=rest))
+        self.unusable[index] |= ~(sound.all(axis=rest) | blank)
 
     def arguments(self, index: Index) -> dict[str, Any]:
         """Data, sigma and priors of some cells."""
@@ -403,18 +404,24 @@ class Residuals(Problem):
         enough = self.counts > 0
         self._leave_out_overflows(enough & ~self.unusable)
         usable = enough & ~self.unusable
+        self.begin_together(usable)
+        with quiet():
+            start = self.start[self.free]
+            found = solve_coupled(self, self.layout, start, usable, tol, max_iterations, progress.update)
+            self._bend(found, self.everywhere[np.isfinite(found.arrays["cost"])])
+        found.status[self.unusable] = Status.NOT_FINITE
+        found.status[~enough] = Status.NO_DATA
+        return found
+
+    def begin_together(self, usable: Flags) -> None:
+        """Lay out what cells share; of those that are usable one has the prior of a shared parameter."""
         self.layout = layout_of(self)
+        self.precision = self.precision_of_each.copy()
         rows = np.flatnonzero(self.free)
         for k, row in enumerate(self.layout.shared):
             at = self.layout.problem * self.layout.unknowns + self.layout.slot[k]
             first = np.flatnonzero(usable)[np.unique(at[usable], return_index=True)[1]]
             self.precision[rows[row], np.setdiff1d(self.everywhere, first)] = 0.0
-        with quiet():
-            found = solve_coupled(self, self.layout, usable, tol, max_iterations, progress.update)
-            self._bend(found, self.everywhere[np.isfinite(found.arrays["cost"])])
-        found.status[self.unusable] = Status.NOT_FINITE
-        found.status[~enough] = Status.NO_DATA
-        return found
 
     def _leave_out_overflows(self, usable: Flags) -> None:
         """Give up cells whose sums are not finite where they start: no other cell could start with them."""
@@ -461,6 +468,15 @@ class First:
 def only(value: Any) -> DimArray:
     """The array in a leaf."""
     return value if isinstance(value, DimArray) else adapter_of(value).parts(value)[0]
+
+
+def _without_observations(problem: Residuals, index: Index) -> Flags:
+    """The cells (cell,) in which nothing is finite of the last argument, by convention the observations."""
+    parts, out = Tree(problem.arguments(index)["data"][-1:]).parts, np.ones(len(index), bool)
+    for known in (isfinite(x) for x in parts):
+        seen = problem.table(cast(known, float), len(index), "observations").to_numpy()
+        out &= ~seen.reshape(len(index), -1).any(axis=1)
+    return out & bool(parts)
 
 
 def filled(args: Any) -> Any:

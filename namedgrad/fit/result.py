@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -349,14 +350,25 @@ class LeastSquaresResult(Sure, FitResult):
         return {n: v for n, v in getattr(observed, "attrs", {}).items() if n == "units"}
 
     def _along(self, data: Sequence[Any]) -> dict[Name, xr.DataArray]:
-        """Zeros along each dim that labelled arguments have, with its labels, but along those of the cells."""
+        """Zeros along each dim that labelled arguments have, with its labels, but along those of the cells.
+
+        By the dim of the fit in whose place it is, if that is another.
+        """
         found = dict[Name, xr.DataArray]()
-        for leaf in flatten(data)[0]:
-            for d in leaf.dims if isinstance(leaf, (xr.DataArray, xr.Dataset)) else ():
-                if d not in found and d not in self._problem.cells.names:
+        for leaf, before in itertools.zip_longest(flatten(data)[0], flatten(self._problem.data[:-1])[0]):
+            own, known = (self._dims_of(x) for x in (leaf, before))
+            gone = iter([d for d in known if d not in own])
+            for d in own:
+                place = d if d in known else next(gone, d)
+                if place not in found:
                     zeros = xr.Variable((d,), self._problem.backend.asarray(np.zeros(leaf.sizes[d])))
-                    found[d] = xr.DataArray(zeros, leaf[d].reset_coords(drop=True).coords)
+                    found[place] = xr.DataArray(zeros, leaf[d].reset_coords(drop=True).coords)
         return found
+
+    def _dims_of(self, leaf: Any) -> list[Name]:
+        """The dims that an argument has, but for those of the cells."""
+        dims = leaf.dims if isinstance(leaf, (xr.DataArray, xr.Dataset)) else ()
+        return [d for d in dims if d not in self._problem.cells.names]
 
     def _nothing(self, along: Mapping[Name, xr.DataArray]) -> Any:
         """Observations of 0, in the form of those of the fit, along some of their dims."""

@@ -18,6 +18,8 @@ leads to less.
 
 SciPy's start values, which are all 1, are tried before that. They are kept where they lead to a fit that leaves nothing
 but noise (:mod:`~namedgrad.fit.noise`), or where no candidate promises to do better.
+
+All that is done cell by cell; what cells share is found from it (:mod:`~namedgrad.fit.common`).
 """
 
 from __future__ import annotations
@@ -29,12 +31,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from namedgrad.array import DimArray
 from namedgrad.axes import Name
 from namedgrad.fit import small
 from namedgrad.fit.batch import Flags
 from namedgrad.fit.canonical import canonical
 from namedgrad.fit.cells import Index
+from namedgrad.fit.common import Common
 from namedgrad.fit.determined import inverses
 from namedgrad.fit.judge import BY_BOTH, BY_SLOPES, BY_SPAN, ELEMENTS, FEWEST, SINGULAR, Judge, complete
 from namedgrad.fit.noise import ELSEWHERE, FEW, elsewhere, looks_like_noise, swings
@@ -45,7 +47,6 @@ from namedgrad.fit.status import Status
 from namedgrad.fit.surface import Surface
 from namedgrad.fit.symmetry import NEGATIVE, Flow, Symmetry, finite, latin, measure, natural_units, of_any_size
 from namedgrad.fit.trials import EQUAL, NOTHING, cheapest, descend, excess
-from namedgrad.positional import positional
 from namedgrad.transforms.grad import pushforward
 from namedgrad.transforms.tape import quiet
 
@@ -61,7 +62,6 @@ BOUNDED, FIRST_BOUNDED = 4, (16, 1)
 CANDIDATES = 2048  # four times as many with four parameters that are not linear, and again with six
 EVALUATED, SINGLY = 1 << 24, (64, 1024)  # residuals of candidates in all cells, at most, but of so many candidates
 ROUNDS = ((4, 5), (1, 10))  # how many are left after how many more iterations
-ONLY = "_only_cell"
 QUICK = 50  # iterations from SciPy's start values, which come first
 ENOUGH = 0.003  # of the cost: a fit that no candidate promises to better by more is kept
 VAGUE = 1e3  # times a parameter: with such an error it has gone where it makes no difference
@@ -94,11 +94,21 @@ def find_starts(problem: Residuals, missing: list[int], begin: Callable[[Callabl
     if not missing or not (problem.counts.any() or problem.unusable.any()):
         return problem.start
     with quiet():
-        x, differs = _found(problem, missing)
-        if differs and (plain := _as_difference(problem, begin)) is not None:
-            other, differs = _found(plain, missing)
-            x = x if differs else _cheaper(problem, x, other)
-        return canonical(problem, missing, x)
+        x = _of_cells(problem, missing, begin)
+        if not problem.is_coupled:
+            return x
+        given = [k for k in problem.shared_rows() if k not in missing]  # may be there to tell their dims
+        several = [x, _of_cells(problem, [*missing, *given], begin)] if given else [x]
+        return Common(problem, missing, several).start()
+
+
+def _of_cells(problem: Residuals, missing: list[int], begin: Callable[[Callable[..., Any]], Residuals]) -> Array:
+    """Start values of cells that have nothing in common."""
+    x, differs = _found(problem, missing)
+    if differs and (plain := _as_difference(problem, begin)) is not None:
+        other, differs = _found(plain, missing)
+        x = x if differs else _cheaper(problem, x, other)
+    return canonical(problem, missing, x)
 
 
 def _found(problem: Residuals, missing: list[int]) -> tuple[Array, bool]:
@@ -132,18 +142,6 @@ def _cheaper(problem: Residuals, x: Array, other: Array) -> Array:
     """Of two start values for each cell the one that leads to less."""
     now, then = (_descended(problem, v, problem.everywhere, QUICK)[1] for v in (x, other))
     return np.where(then < now * (1 - EQUAL), other, x)
-
-
-def in_a_cell(data: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
-    """The arguments of a single problem as those of one cell, and the dim to put into ``over``."""
-    *others, last = data
-    if isinstance(last, (xr.DataArray, xr.Dataset)):
-        return (*others, last.expand_dims(ONLY)), ONLY
-    if isinstance(last, xr.Variable):
-        return (*others, last.set_dims((ONLY, *last.dims))), ONLY
-    if isinstance(last, DimArray):
-        return (*others, DimArray(last.data[None], (ONLY, *last.dims))), ONLY
-    return (*others, positional(np.asarray(last)[None], vectorized=(ONLY,))), ()
 
 
 class Usual(NamedTuple):

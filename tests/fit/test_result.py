@@ -546,3 +546,31 @@ def test_maps_of_a_single_row(sizes):
     if sizes != (1, 1):
         np.testing.assert_allclose(drawn.lines[0].get_ydata(), fit.params["size"].values.ravel())
     plt.close("all")
+
+
+def test_predictions_of_plain_arrays_along_another_dim():
+    """What np.where gives of DataArrays has no names, and met observations of 0 without dims."""
+    t, heights = np.linspace(0.0, 3.0, 8), np.array([0.0, 1.0, 2.0])
+    y = np.where(t < 1.5, [[[2.0]], [[3.0]]], 7.0) + np.array([[-0.1], [0.0], [0.1]])
+    y = xr.DataArray(y, {"height": heights, "t": t}, ("cell", "height", "t"))
+    step = lambda p, t: np.where(t < 1.5, p["a"], p["b"])
+    fit = y[:, 1].grad.fit(step, "t", {"a": 1.0, "b": 1.0}, over="cell")
+    later = xr.DataArray([1.0, 2.0], {"later": [10, 20]}, ("later",))
+    want = xr.DataArray([[2.0, 7.0], [3.0, 7.0]], {"later": [10, 20]}, ("cell", "later"), "prediction")
+    xr.testing.assert_allclose(fit.predict(later), want)
+    both = lambda p, z, t, y: np.where((z > -1) & (t < 1.5), p["a"], p["b"]) - y
+    fit = ng.least_squares(both, {"a": 1.0, "b": 1.0}, y.height, y.t, y, over="cell")
+    found = fit.predict(xr.DataArray([5.0], dims="level"), later)
+    xr.testing.assert_allclose(found, want.expand_dims("level", 1))
+    assert fit.predict(y.height, later).dims == ("cell", "height", "later")
+    assert fit.predict(xr.DataArray([5.0], dims="level"), y.t).dims == ("cell", "level", "t")
+
+
+@pytest.mark.parametrize("start", [{"a": 1.0, "b": 0.0}, ["a", "b"]])
+def test_a_cell_without_observations_says_so_whatever_the_model_is(start):
+    """Also where that is 0 / 0 at the start."""
+    t = np.linspace(0.5, 3.0, 8)
+    y = xr.DataArray([2 * np.sin(0.7 * t) / 0.7, np.full(8, np.nan)], {"t": t}, ("cell", "t"))
+    origin = 0.0 if isinstance(start, dict) else 1.0
+    fit = y.grad.fit(lambda p, t: p["a"] * np.sin((p["b"] - origin) * t) / (p["b"] - origin), "t", start, over="cell")
+    assert fit.status.values.tolist() == [5 if origin == 0.0 else 0, 4]
