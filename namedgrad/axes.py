@@ -250,13 +250,6 @@ def core_plan(
     return CorePlan(moves, union, batch, tuple(final), tuple(back))
 
 
-@functools.lru_cache(4096)
-def side_by_side(names: tuple[Names, ...], dims: tuple[Names, ...], k: int) -> Names:
-    """The names that operand ``k`` alone has beside its core dims."""
-    others = {n for i, own in enumerate(names) for n in own if i != k}
-    return tuple(n for n in names[k] if n not in others and n not in dims[k])
-
-
 class MatmulPlan(NamedTuple):
     """A named contraction as one batched matrix product ``[b, m, k] @ [b, k, n]``, or as numbered axes."""
 
@@ -267,39 +260,22 @@ class MatmulPlan(NamedTuple):
 
 
 @functools.lru_cache(4096)
-def matmul_plan(x: Names, y: Names, over: Names, out: Names) -> MatmulPlan:
-    """Permutations of both operands, the numbers of b, m, k, n axes, and the permutation of the result."""
+def contraction_plan(x: Names, y: Names, marks: Any, over: Names, last: Names) -> tuple[Names, Any, MatmulPlan]:
+    """Names, ``last`` behind all others, and mark of the result of a contraction, and how that is computed.
+
+    The plan has permutations of both operands, the numbers of b, m, k, n axes, and the permutation of the result.
+    """
+    out = (*[n for n in in_order((*x, *y)) if n not in over and n not in last], *last)
     k = [n for n in x if n in over]
     b = [n for n in x if n in y and n not in over]
-    m = [n for n in x if n not in y]
-    n_ = [n for n in y if n not in x]
+    m, n_ = [n for n in x if n not in y], [n for n in y if n not in x]
     number = {name: i for i, name in enumerate(dict.fromkeys((*x, *y)))}
-    return MatmulPlan(
+    return out, without(merge_hidden((x, y), marks), over), MatmulPlan(
         (_permutation(x, [*b, *m, *k]), _permutation(y, [*b, *k, *n_])),
         (len(b), len(m), len(k), len(n_)),
         _permutation((*b, *m, *n_), out),
         ([number[n] for n in x], [number[n] for n in y], [number[n] for n in out]),
     )
-
-
-class ContractionPlan(NamedTuple):
-    """What the names of two operands tell of their contraction."""
-
-    met: tuple[tuple[int, int], ...]  #: the axes of one name: their numbers in both operands
-    names: Names
-    hidden: frozenset[Name]
-    product: MatmulPlan
-
-
-@functools.lru_cache(4096)
-def contraction_plan(
-    x: Names, y: Names, hidden: tuple[frozenset[Name], frozenset[Name]], over: Names, last: Names
-) -> ContractionPlan:
-    """Plan of a product summed over names, whose result has the names ``last`` last."""
-    kept = [n for n in in_order((*x, *y)) if n not in over and n not in last]
-    met = tuple((i, y.index(n)) for i, n in enumerate(x) if n in y)
-    names = (*kept, *last)
-    return ContractionPlan(met, names, without(merge_hidden((x, y), hidden), over), matmul_plan(x, y, over, names))
 
 
 @functools.lru_cache(4096)

@@ -9,8 +9,7 @@ from namedgrad.array import DimArray, make
 from namedgrad.axes import Names
 from namedgrad.backends import call
 from namedgrad.linear import Bilinear, FiniteBilinear, Map, Weight, like, ops
-from namedgrad.marks import mismatch
-from namedgrad.primitive.registry import Primitive
+from namedgrad.primitive.registry import Primitive, check_sizes
 from namedgrad.trace import apply, innermost
 
 
@@ -37,15 +36,11 @@ class Contract(Primitive):
 
     def lower(self, args: Sequence[DimArray], over: Names, last: Names = ()) -> DimArray:
         x, y = args
-        met, names, hidden, plan = axes.contraction_plan(x.names, y.names, (x.hidden, y.hidden), over, last)
-        ours, theirs = x.full_shape, y.full_shape
-        for i, j in met:
-            if ours[i] != theirs[j]:
-                raise mismatch(self.name, args)
+        check_sizes(self.name, args)
+        names, hidden, _ = axes.contraction_plan(x.names, y.names, (x.hidden, y.hidden), over, last)
         x = _narrow(x, y, over)
         y = _narrow(y, x, over)  # an axis that both repeat must stay in one of them
-        if x is not args[0] or y is not args[1]:
-            plan = axes.matmul_plan(x.names, y.names, over, names)
+        *_, plan = axes.contraction_plan(x.names, y.names, (x.hidden, y.hidden), over, names)
         kernel = backends.backend_of(x.raw, y.raw).contract
         return make(call(kernel, x.raw, y.raw, plan, guard=self.guard), names, hidden)
 

@@ -52,7 +52,10 @@ class CoreOp(Primitive):
     def lower(self, args: Sequence[DimArray], dims: tuple[Names, ...], out: Names, **params: Any) -> DimArray:
         check_sizes(self.name, args)
         names = tuple(a.names for a in args)
-        columns = () if self.columns is None else axes.side_by_side(names, dims, self.columns)
+        columns: Names = ()
+        if self.columns is not None:
+            others = {n for i, own in enumerate(names) for n in own if i != self.columns}
+            columns = tuple(n for n in names[self.columns] if n not in others and n not in dims[self.columns])
         ins = tuple((*d, *columns) if i == self.columns else d for i, d in enumerate(dims))
         plan = axes.core_plan(names, tuple(a.hidden for a in args), ins, ((*out, *columns),))
         raw = [place(a.raw, m) for a, m in zip(args, plan.moves, strict=True)]

@@ -33,8 +33,7 @@ class Reduction(Primitive):
 
     def lower(self, args: Sequence[DimArray], dims: Names) -> DimArray:
         (x,) = args
-        kernel = self.kernels.get(type(x.raw)) or self.kernel_for(x.raw)
-        raw = call(kernel, x.raw, axes.positions(x.names, dims))
+        raw = call(self.kernel_for(x.raw), x.raw, axes.positions(x.names, dims))
         return make(raw, tuple(n for n in x.names if n not in dims), x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names) -> Map | None:

@@ -256,7 +256,7 @@ def test_guarded_contraction_is_a_sum_of_guarded_products(on: On, case: Product)
     for b, i, j in np.ndindex(*expected.shape):
         for k in range(case.inner):
             expected[b, i, j] += guarded(left[b, i, k], right[b, k, j])
-    plan = axes.matmul_plan(("b", "m", "k"), ("b", "k", "n"), ("k",), ("b", "m", "n"))
+    *_, plan = axes.contraction_plan(("b", "m", "k"), ("b", "k", "n"), (axes.NONE, axes.NONE), ("k",), ("b", "m", "n"))
     got = on.kernels.contract(on.put(left), on.put(right), plan, guard=True)
     assert got.dtype == case.dtype
     assert_close(on.get(got), expected, ROUNDING)
@@ -265,7 +265,7 @@ def test_guarded_contraction_is_a_sum_of_guarded_products(on: On, case: Product)
 def test_guarded_contraction_of_complex_numbers(on: On) -> None:
     x = np.array([[0, 1 + 1j], [1, 0]])
     y = np.array([[math.nan, 2], [3j, complex(0, math.inf)]])
-    plan = axes.matmul_plan(("m", "k"), ("k", "n"), ("k",), ("m", "n"))
+    *_, plan = axes.contraction_plan(("m", "k"), ("k", "n"), (axes.NONE, axes.NONE), ("k",), ("m", "n"))
     got = on.get(on.kernels.contract(on.put(x), on.put(y), plan, guard=True))
     assert_close(got[[0, 1], [0, 1]], np.array([(1 + 1j) * 3j, 2]), EXACT)
     assert not np.isfinite(got[[0, 1], [1, 0]]).any()
