@@ -108,3 +108,52 @@ def test_a_bell_of_distances_takes_as_many_calls_as_one_of_their_squares():
     g = lambda x: np.sum(np.exp(-np.sum(x**2, axis=1) / 0.3) * W)
     few, many = (len(calls_of(lambda f=f: ng.grad(f)(X)).names) for f in (g, f))
     assert many <= few + 6
+
+
+LOST = {  # a factor of the root is not finite where that is 0: 0 times it is no number
+    "quotient": lambda x: (np.sqrt(x) / x) ** 2,
+    "logarithm": lambda x: (np.sqrt(x) * np.log(x)) ** 2,
+    "missing": lambda x: (np.sqrt(x) * np.array([1.0, np.nan])) ** 2,
+    "constant": lambda x: (np.sqrt(x) / np.array([1.0, 0.0])) ** 2,
+    "root again": lambda x: (np.sqrt(x) / (3 * np.sqrt(x))) ** 2,
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", LOST)
+def test_factors_that_are_not_finite_are_not_hidden(name):
+    x, f = np.array([1.0, 0.0]), LOST[name]
+    both = lambda x: ng.pullback(f, x)[0]
+    for way in (both, ng.compile(both)):
+        np.testing.assert_array_equal(np.isnan(way(x)), [False, True])
+    slopes = ng.grad(lambda x: np.sum(f(x) * np.array([0.7, -1.3])))
+    assert np.isnan(slopes(x)).tolist() == np.isnan(ng.compile(slopes)(x)).tolist()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("beside", [1.0, 0.0, np.nan, np.inf])
+def test_a_root_of_a_negative_number_has_no_slope_whatever_is_beside_it(beside):
+    g = ng.grad(lambda x: np.sum(np.sqrt(x) ** 2 * np.array([2.0, -0.3])))
+    for way in (g, ng.compile(g)):
+        found = way(np.array([-1.0, beside]))
+        assert np.isnan(found[0])
+        if beside < 2:
+            assert found[1] == -0.3
+
+
+def test_factors_that_are_0_and_differentiated_by_another_transform():
+    """d²/dp dy of sin(y √p) sin(√p), which is y p + ..., is 1 at y = 0 and p = 0, in either order."""
+    f = lambda y, p: np.sin(y * np.sqrt(p)) * np.sin(np.sqrt(p))
+    g = ng.grad
+    assert g(lambda y: g(lambda p: f(y, p))(0.0))(0.0) == pytest.approx(1.0, rel=1e-12)
+    assert g(lambda p: g(lambda y: f(y, p))(0.0))(0.0) == pytest.approx(1.0, rel=1e-12)
+    v = ng.pushforward(lambda y: g(lambda p: f(y, p))(0.0), (0.0,), (-2.5,))[1]
+    assert v == pytest.approx(-2.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("square", SQUARES)
+@pytest.mark.parametrize("root", ROOTS)
+def test_values_are_those_of_numpy(root, square):
+    f = lambda x: SQUARES[square](ROOTS[root](x), L)
+    for way in (lambda x: ng.pullback(f, x)[0], ng.compile(lambda x: ng.pullback(f, x)[0])):
+        np.testing.assert_allclose(way(X), f(X), rtol=1e-14, atol=0)

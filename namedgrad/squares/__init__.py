@@ -17,6 +17,7 @@ Cells that an operation *moves*, as indexing, joining and padding do, take along
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -102,16 +103,25 @@ def _multiples(prim: Any, args: Sequence[DimArray]) -> list[Known]:
 def _product(multiples: Sequence[Known], out: Traced, root: Root) -> DimArray | None:
     """A product of two multiples of one root: at each zero that of the factors, and of what the root is one of.
 
-    So nothing is to be known of it: it moves with the square of the root alone.  Its value is that of the product.
+    So nothing is to be known of it: it moves with the square of the root alone.  Factors that may be infinite are left
+    to the series: 0 times these is no number.
     """
     square, factors = root.radicand(), [k.odd for k in multiples if k.odd is not None]
-    if type(square) is not Traced or square.level is not out.level or len(factors) < len(multiples):
+    known = type(square) is Traced and square.level is out.level and len(factors) == len(multiples)
+    if not known or not all(map(_is_finite, factors)):
         return None
-    if out.value.level is None and square.names == out.names and all(f is ONE for f in factors):
+    more = [f for f in factors if f is not ONE]
+    if not more and out.value.level is None and square.names == out.names and _is_finite(root.here):
         return Traced(out.value, out.level, ops.cast(square, out.dtype).node)
-    for f in factors:
-        square = square if f is ONE else ops.scale(square, f)
-    return ops.either(root.nonzero(), out, ops.cast(square, out.dtype))
+    return ops.either(root.nonzero(), out, ops.cast(functools.reduce(ops.scale, more, square), out.dtype))
+
+
+def _is_finite(x: DimArray) -> bool:
+    """Whether all values may be looked at, and are finite."""
+    raw = innermost(x).raw
+    if not backends.may_look(raw):
+        return False
+    return backends.backend_of(raw).isfinite_all(complex(raw) if backends.is_number(raw) else raw)
 
 
 def _one_root(lengths: Sequence[Known]) -> Root | None:

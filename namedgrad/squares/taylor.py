@@ -22,9 +22,9 @@ class Of(Known):
     def __init__(self, prim: Any, args: Sequence[DimArray], out: DimArray, root: Root) -> None:
         self.prim, self.args, self.out, self.root = prim, args, out, root
         lengths = [a.known for a in args if type(a) is Length]
-        product = prim.name in _PRODUCTS or (prim.name == "divide" and type(args[-1]) is not Length)
-        self.vanishes = product and all(k.vanishes for k in lengths)
-        self.is_multiple = product and prim.name != "square" and len(lengths) == 1 and lengths[0].is_multiple
+        self.vanishes = prim.name in _PRODUCTS and all(k.vanishes for k in lengths)
+        multiple = prim.name in {"negative", "multiply"} or (prim.name == "divide" and type(args[-1]) is not Length)
+        self.is_multiple = multiple and len(lengths) == 1 and lengths[0].is_multiple
         self.follow(lengths)
 
     @functools.cached_property
@@ -113,7 +113,7 @@ class Of(Known):
         return part
 
 
-def mended(out: DimArray, known: Known, *, cancels: bool) -> DimArray:
+def mended(out: Traced, known: Known, *, cancels: bool) -> DimArray:
     """A result of which the derivatives are right where its root is 0; ``cancels``: also one that does not bend."""
     root, nonzero = known.root, known.root.nonzero
     if known.steep is not None:  # where the slope is not 0 that of the root is infinite, and so is the result's
@@ -127,14 +127,15 @@ def mended(out: DimArray, known: Known, *, cancels: bool) -> DimArray:
     there = known.even if slope is None else ops.add(known.even, ops.scale(slope, root.here))
     mask = root.nonzero() if known.steep is None else ops.likely(nonzero(), seen=root.kind.sharp)
     right = ops.either(mask, out, ops.cast(there, out.dtype))  # radicands may be sums in double precision
-    return right if known.steep is not None and _is_even(root, nonzero()) else near(right, known)
+    once = known.steep is not None and out.value.level is None
+    return right if once and _is_even(root, nonzero()) else near(right, known)
 
 
 def _is_even(root: Root, moves: DimArray) -> bool:
     """Whether a value that ``moves`` with the root, or where that is not 0, is seen not to do so where it is 0.
 
-    As the square of the root then, to first order it is what its slope tells, and so is all that is made of it: each
-    operation that tells more takes ten times as many calls.
+    As the square of the root then, to first order it is what its slope tells, and so is all that is made of it (unless
+    a factor that is 0 here is differentiated, too): each operation that tells more takes ten times as many calls.
     """
     elsewhere = root.nonzero()
     return moves.names == elsewhere.names and backends.may_look(moves.raw) and backends.same(moves.raw, elsewhere.raw)

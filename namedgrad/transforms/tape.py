@@ -460,4 +460,3 @@ def ones_like_output(x: DimArray) -> DimArray:
     raw = innermost(x).raw
     one = backends.call(backends.backend_of(raw).one, x.dtype)
     return stamp(spread(make(one, (), axes.NONE), like(x)), x.hidden)
-

@@ -139,7 +139,6 @@ def asdimarray(x: Any) -> DimArray:
     return constant(x, "x")
 
 
-
 def _refuse(self: DimArray) -> xr.Variable:
     raise TypeError(
         f"xarray objects do not combine with a DimArray, here one with dims {self.dims}; use .to_xarray() on the "

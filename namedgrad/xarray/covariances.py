@@ -138,4 +138,3 @@ def _parameters(cov: xr.DataArray, g: xr.Dataset) -> xr.Dataset:
         n: [_array(row.sel({column: m}, drop=True), v, g) for m, v in g.data_vars.items()] for n, row in rows.items()
     }
     return g.assign({n: g[n].copy(data=functools.reduce(operator.add, several).data) for n, several in terms.items()})
-

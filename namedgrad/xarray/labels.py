@@ -107,5 +107,3 @@ def agreement(x: DimArray) -> Any:
     if np.array_equal(low.raw, high.raw):
         return np.asarray(low._ordered())  # a coordinate is fixed by a program that is recorded
     return wrap(x, Disagreement)
-
-

@@ -98,7 +98,6 @@ def _takes_names(func: Callable[..., Any]) -> bool:
         return False
 
 
-
 def _of_windows(
     self: Rolling, func: Callable[..., Any], *, sliding_window_view_kwargs: Any = None, **kwargs: Any  # noqa: ARG001
 ) -> DimArray:

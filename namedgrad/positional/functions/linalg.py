@@ -113,4 +113,3 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 @implements(np.linalg.matrix_norm)
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> DimArray:
     return norm(x, ord, (-2, -1), keepdims)
-
