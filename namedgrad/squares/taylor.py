@@ -113,7 +113,7 @@ class Of(Known):
         return part
 
 
-def mended(out: Traced, known: Known, *, cancels: bool) -> DimArray:
+def mended(out: DimArray, known: Known, *, cancels: bool) -> DimArray:
     """A result of which the derivatives are right where its root is 0; ``cancels``: also one that does not bend."""
     root, nonzero = known.root, known.root.nonzero
     if known.steep is not None:  # where the slope is not 0 that of the root is infinite, and so is the result's
@@ -127,7 +127,7 @@ def mended(out: Traced, known: Known, *, cancels: bool) -> DimArray:
     there = known.even if slope is None else ops.add(known.even, ops.scale(slope, root.here))
     mask = root.nonzero() if known.steep is None else ops.likely(nonzero(), seen=root.kind.sharp)
     right = ops.either(mask, out, ops.cast(there, out.dtype))  # radicands may be sums in double precision
-    once = known.steep is not None and out.value.level is None
+    once = known.steep is not None and isinstance(out, Traced) and out.value.level is None
     return right if once and _is_even(root, nonzero()) else near(right, known)
 
 
