@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from types import EllipsisType, NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,11 +30,6 @@ class Key(NamedTuple):
     arrays: dict[Name, DimArray]
     target: tuple[Any, ...]  #: in order: an old name, None for a new axis, Ellipsis for the axes of ``arrays``
     block: Names  #: the axes of ``arrays``
-
-
-_ALL = slice(None)
-_PLAIN = {int, np.int64, slice, NoneType, EllipsisType}
-_BOUNDS = {int, NoneType}
 
 
 class UncountedError(TraceError):
@@ -104,37 +98,8 @@ def index_arrays(k: Any) -> list[DimArray] | list[Nonzero]:
     return [Nonzero(make(p, numbers(1), NONE), n) for p, n in zip(np.nonzero(i.raw), i.shape, strict=True)]
 
 
-def plain_key(x: DimArray, key: Any) -> Key | None:
-    """As :func:`read_key`, of numbers, slices, ``None`` and ``...`` alone in a third of the time; None for all else."""
-    several = key if type(key) is tuple else (key,)
-    kinds = list(map(type, several))
-    dots = kinds.count(EllipsisType)
-    left = x.ndim - len(several) + kinds.count(NoneType) + dots  # axes that no other entry stands for
-    if dots > 1 or left < 0 or not _PLAIN.issuperset(kinds):
-        return None
-    at = kinds.index(EllipsisType) if dots else len(several)
-    ends, slices, target = zip(x.dims, x.shape, strict=True), dict[Name, Any](), list[Name | None]()
-    for k in (*several[:at], *(_ALL,) * left, *several[at + dots :]):
-        name, size = (None, 0) if k is None else next(ends)
-        if type(k) is slice or k is None:
-            target.append(name)
-            if k is None or k is _ALL:
-                continue
-            if not _BOUNDS.issuperset((type(k.start), type(k.stop), type(k.step))):
-                return None
-            if k != _ALL:
-                slices[name] = k
-        elif -size <= k < size:
-            slices[name] = int(k) % size
-        else:
-            return None
-    return Key(slices, {}, tuple(target), ())
-
-
 def read_key(x: DimArray, key: Any) -> Key:
     """Take a key apart along the visible axes of ``x``."""
-    if (found := plain_key(x, key)) is not None:
-        return found
     names = iter(x.dims)
     slices: dict[Name, slice | int | DimArray] = {}
     arrays: dict[Name, DimArray] = {}

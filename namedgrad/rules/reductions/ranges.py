@@ -106,7 +106,7 @@ def is_near_1(out: DimArray, order: float) -> DimArray:
 
 @functools.lru_cache(64)
 def _edge(dtype: np.dtype[Any], order: float) -> float:
-    """The largest number near 1; with a negative order tangents of tangents have higher powers."""
+    """The largest norm of which the powers stay; with a negative order tangents of tangents have higher powers."""
     if math.fabs(order) < 1:
         return 1.0
     return float(np.finfo(dtype).max) ** (0.4 / order if order > 0 else 0.8 / (1 - 2 * order))
