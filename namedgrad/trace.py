@@ -28,14 +28,14 @@ _COUNTER = itertools.count(1)
 class Level:
     """One transform in progress."""
 
-    __slots__ = ("borrow", "fast", "index", "lent", "notes", "open", "owned", "paused", "tape")
+    __slots__ = ("borrow", "fast", "index", "lent", "notes", "open", "owned", "parting", "paused", "tape")
 
     def __init__(self, *, forward: bool = False, borrow: bool = False) -> None:
-        self.index = next(_COUNTER)
+        self.index: float = next(_COUNTER)
         self.tape: list[Map] | None = None if forward else []
         self.notes: list[Any] | None = None  #: maps, records of operands and results, if asked for
-        self.open = self.fast = True
-        self.paused = 0
+        self.open, self.fast, self.paused = True, True, 0
+        self.parting: Level | None = None  #: one below, on which values that coincide move apart
         self.borrow = borrow
         self.lent: dict[int, tuple[Any, bool]] = {}
         self.owned: dict[int, tuple[Any, Any]] = {}

@@ -23,7 +23,7 @@ from namedgrad.trace import DEMOTIONS, Demotion, Level, Traced, backward, innerm
 from namedgrad.transforms.captured import generators
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree
-from namedgrad.transforms.levels import as_taken, demoting, one_down, top_level
+from namedgrad.transforms.levels import as_taken, demoting, one_down, top_level, without
 
 Run = Callable[[Sequence[DimArray]], tuple[DimArray, ...]]
 
@@ -231,7 +231,8 @@ class Replay(Map):
         with contextlib.closing(Level()) as level:
             outs = self._again(level, leaves)
             seeds = [(outs[i].node, c) for i, c in g.items() if outs[i].level is level]
-            return backward(level.tape or (), seeds, leaves)
+            found = backward(level.tape or (), seeds, leaves)
+            return found if level.parting is None else [without(g, level.parting) for g in found]
 
     def push(self, ts: Sequence[Any]) -> Any:
         with contextlib.closing(Level(forward=True)) as level:

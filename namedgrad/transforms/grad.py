@@ -413,7 +413,7 @@ def pushforward(f: Callable[..., Any], args: tuple[Any, ...], tangents: tuple[An
     kept: list[Output] = []
 
     def function(parts: list[DimArray]) -> Sequence[DimArray]:
-        kept.append(Output(call.run(parts)))
+        kept[:] = [Output(call.run(parts))]
         return kept[0].parts
 
     values, pushed = record_forward(function, call.parts, ts)

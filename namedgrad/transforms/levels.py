@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 from namedgrad.array import DimArray
 from namedgrad.trace import DEMOTIONS, Demotion, Level, Traced, demote, is_demoted
@@ -21,6 +22,11 @@ def top_level(parts: Sequence[DimArray]) -> Level | None:
     """The highest level among arrays."""
     levels = [p.level for p in parts if p.level is not None]
     return max(levels, key=lambda level: level.index) if levels else None
+
+
+def without(x: Any, level: Level) -> Any:
+    """An array without what it has at ``level``, if anything."""
+    return x.value if isinstance(x, Traced) and x.level is level else x
 
 
 _PAUSING = threading.Lock()

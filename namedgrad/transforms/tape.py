@@ -9,7 +9,7 @@ from __future__ import annotations
 import cmath
 import copy
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from namedgrad.linear import FiniteBilinear, Leaf, Like, Map, Mask, Scale, ambig
 from namedgrad.rules.complex import Conjugation, conj_if_complex
 from namedgrad.rules.structure import Summed, cast, choose, diagonalize, relabel, reorder, spread, stamp
 from namedgrad.trace import Level, Tangent, Traced, backward, forward, innermost
-from namedgrad.transforms.levels import as_taken
+from namedgrad.transforms.levels import as_taken, without
 from namedgrad.versions import settled
 
 Parts = Sequence[DimArray]
@@ -41,6 +41,7 @@ class Tape:
     finite = False  #: whether an unguarded pass through every map was finite: then so is all that the maps multiply by
 
     def __init__(self, level: Level, ins: Parts, leaves: list[Leaf], outs: Parts) -> None:
+        self.parting: Any = level.parting
         self.ins = [Shape(x) for x in ins]
         self.leaves = leaves
         self.maps: Sequence[Map] = level.tape or ()
@@ -136,22 +137,27 @@ class Tape:
                 else:
                     g = conj_if_complex(g)  # noqa: PLW2901 - as maps take it
                 seeds.append((end, stamp(spread(g, Like(out.names, out.full_shape, out.dtype)), mark)))
-        return backward(self.maps, seeds, self.leaves)
+        found = backward(self.maps, seeds, self.leaves)
+        return found if self.parting is None else [without(g, self.parting) for g in found]
 
     # ---------------------------------------------------------------- forward
 
     def push(self, tangents: Sequence[DimArray | None]) -> list[DimArray]:
         """Tangents of all outputs, marked and ordered like the outputs with the axes that tangents add in front."""
-        seeds: dict[Map, Tangent] = {}
+        seeds: dict[Map, DimArray] = {}
         sizes: dict[Name, int] = {}
         for leaf, t, x in zip(self.leaves, tangents, self.ins, strict=True):
             if t is not None:
-                seeds[leaf] = Tangent(tangent_seed(t, x))
+                seeds[leaf] = tangent_seed(t, x)
                 sizes |= _added(t, x)
         with quiet():
-            pushed = forward(self.maps, seeds, self.ends)
+            part = self.parting
+            pushed = self._pushed(seeds) if part is None else part.pushed(self._pushed, seeds, self.outs)
             done = (finish_tangent(t, o, sizes) for t, o in zip(pushed, self.out_like, strict=True))
             return own_memory(done, tangents)
+
+    def _pushed(self, seeds: Mapping[Map, DimArray]) -> list[Tangent | None]:
+        return forward(self.maps, {leaf: Tangent(t) for leaf, t in seeds.items()}, self.ends)
 
     def push_one(self, i: int, tangent: DimArray) -> list[DimArray]:
         """Tangents of all outputs where one of the inputs moves alone."""
@@ -160,7 +166,7 @@ class Tape:
     def reached(self, i: int) -> list[bool]:
         """Which outputs depend on one of the inputs, whatever the numbers are."""
         with quiet():
-            pushed = forward(self.maps, {self.leaves[i]: Tangent(self.ins[i].zeros({}))}, self.ends)
+            pushed = self._pushed({self.leaves[i]: self.ins[i].zeros({})})
         return [t is not None for t in pushed]
 
 
@@ -237,7 +243,8 @@ class Shape:
 
 def _below(out: DimArray, level: Level) -> DimArray:
     """An output without the trace of ``level``; one that is left of a transform that has returned is refused."""
-    return settled(out.value if out.level is level else as_taken([out])[0])
+    out = out.value if out.level is level else as_taken([out])[0]
+    return settled(out if level.parting is None else without(out, level.parting))
 
 
 def record(function: Callable[[list[DimArray]], Parts], ins: Parts, *, borrow: bool = False) -> Tape:
@@ -274,7 +281,10 @@ def record_forward(
             done = own_memory((finish_tangent(t, Shape(v), sizes) for t, v in pairs), tangents)
     finally:
         level.close()
-    return values, done
+    if level.parting is None:
+        return values, done
+    tape = record(function, ins)  # the tangents of vectors of values that coincide are known before they are met
+    return list(tape.outs), tape.push(tangents)
 
 
 # ------------------------------------------------------------------------------------------------ seeds

@@ -1,12 +1,13 @@
 """Values that coincide: differences of eigenvalues and singular values as divisors.
 
-Where values coincide, their vectors are not determined.  A cotangent that is 0 there counts as 0; any other gives NaN,
-never an arbitrary number.
+Where values coincide, their vectors are not determined.  What is the same for any of them has a limit; where that cannot
+be told, a cotangent that is 0 there counts as 0, and any other gives NaN, never an arbitrary number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,9 +16,10 @@ from namedgrad.backends import may_look
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.elementwise import c, divide, less_equal
 from namedgrad.rules.linalg.matrices import COLUMN, ROW, mT, typed
+from namedgrad.rules.linalg.parting import is_parting, limit, nearly
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.reductions.norms import vector_norm
-from namedgrad.rules.structure import add, identity, multiply, not_equal, subtract, where
+from namedgrad.rules.structure import add, identity, if_likely, logical_not, multiply, not_equal, scale, subtract, where
 from namedgrad.trace import innermost
 
 
@@ -36,24 +38,44 @@ def close_to(gap: DimArray, values: DimArray) -> DimArray:
     return less_equal(absolute(innermost(gap)), multiply(vector_norm(values, COLUMN), c(unit ** (1 / 3))))
 
 
-def over(
-    x: DimArray,
-    gap: DimArray,
-    values: DimArray,
-    none: Callable[[], DimArray],
-    *,
-    differences: bool = False,
-    least: Callable[[DimArray], DimArray] | None = None,
-) -> DimArray:
-    """:func:`quotient`; of differences anything on the diagonal.
+class Gaps(NamedTuple):
+    """Divisors: differences, or sums, of values that may coincide unless they are known to be ``apart``.
 
-    One division where the values are known to be apart: the gradient of eigenvectors takes half the time. Of values in
-    order, ``least`` gives some gaps among which the smallest are: to look at all takes a tenth of it.
+    Of values in order, ``least`` gives some gaps among which the smallest are: to look at all takes a tenth of a
+    gradient.  What is divided are cotangents, or tangents ``of`` a matrix.
     """
-    safe = add(gap, identity(extent(gap, COLUMN), ROW, COLUMN, gap)) if differences else gap
-    raw = innermost(coincide(least(innermost(values)) if least else safe, values)).raw
-    known = may_look(raw) and not raw.any()
-    return divide(x, safe) if known else quotient(x, gap, coincide(gap, values), none())
+
+    gap: DimArray
+    values: DimArray
+    apart: bool = False
+    of: DimArray | None = None
+    differences: bool = False
+    least: Callable[[DimArray], DimArray] | None = None
+
+
+def over(x: DimArray, gaps: Gaps, none: Callable[[], DimArray], *asks: DimArray) -> DimArray:
+    """:func:`quotient`, or where values part the :func:`limit`, given all that is asked; of differences no diagonal.
+
+    One division where the values are known to be apart: the gradient of eigenvectors takes half the time.
+    """
+    gap, values = gaps.gap, gaps.values
+    safe = add(gap, identity(extent(gap, COLUMN), ROW, COLUMN, gap)) if gaps.differences else gap
+    if gaps.apart or _seen_apart(gaps, safe):
+        return divide(x, safe)
+
+    def plain() -> DimArray:
+        return quotient(x, safe, coincide(safe, values), none())
+
+    if not is_parting(gap):
+        return plain()
+    apart = logical_not(nearly(safe, values))
+    return if_likely(apart, lambda: divide(x, safe), lambda: limit(x, safe, values, plain(), asks, gaps.of))
+
+
+def _seen_apart(gaps: Gaps, safe: DimArray) -> bool:
+    near = nearly if is_parting(gaps.gap) else coincide
+    raw = innermost(near(gaps.least(innermost(gaps.values)) if gaps.least else safe, gaps.values)).raw
+    return may_look(raw) and not raw.any()
 
 
 def neighbours(values: DimArray) -> DimArray:
@@ -63,10 +85,10 @@ def neighbours(values: DimArray) -> DimArray:
 
 
 def quotient(x: DimArray, gap: DimArray, close: DimArray, none: DimArray) -> DimArray:
-    """``x / gap``; where values coincide 0 if nothing is asked (``none``), and NaN otherwise."""
+    """``x / gap``; where values coincide 0 if nothing is asked (``none``), with NaN as its slope, and NaN otherwise."""
     safe = where(close, c(1.0), gap)
-    inside = where(none, c(0.0), c(np.nan))
-    return where(close, typed(inside, x), divide(x, typed(safe, x) if x.dtype.kind == "c" else safe))
+    inside = scale(where(none, x, typed(c(1.0), x)), typed(c(np.nan), x))
+    return where(close, inside, divide(x, typed(safe, x) if x.dtype.kind == "c" else safe))
 
 
 def asked(x: DimArray) -> DimArray:

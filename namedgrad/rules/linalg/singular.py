@@ -17,7 +17,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import conj_if_complex, real
 from namedgrad.rules.elementwise import c, logical_or
 from namedgrad.rules.fourier.transforms import resized
-from namedgrad.rules.linalg.coinciding import asked, coincide, neighbours, over, quotient
+from namedgrad.rules.linalg.coinciding import Gaps, asked, neighbours, over
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
     ROW,
@@ -84,9 +84,9 @@ def _pack(u: DimArray, s: DimArray, v: DimArray) -> DimArray:
     return join([u, as_row(typed(s, u)), v], ROW)
 
 
-def _over(x: DimArray, s: DimArray) -> DimArray:
-    """Columns divided by the values; where both are 0, 0."""
-    return quotient(x, s, coincide(s, s), equal(x, c(0)))
+def _over(x: DimArray, s: DimArray, asked: DimArray, of: DimArray | None = None) -> DimArray:
+    """Columns divided by the values; where both are 0, 0, or the limit where these part."""
+    return over(x, Gaps(s, s, of=of), lambda: equal(x, c(0)), asked)
 
 
 def _gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum, **_: Any) -> tuple[DimArray]:
@@ -101,18 +101,19 @@ def _gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum, **_:
         return equal(add(asked(x), asked(z)), c(0))
 
     twice = add(s, s)
-    minus, plus = subtract(twice, down(twice)), add(twice, down(twice))
+    minus = Gaps(subtract(twice, down(twice)), twice, spectrum.apart, differences=True, least=neighbours)
+    plus = Gaps(add(twice, down(twice)), twice, spectrum.apart, least=_least_sum)
     fx, fz = skew(x), skew(z)
-    turned = over(add(fx, fz), minus, twice, none, differences=True, least=neighbours)
+    turned = over(add(fx, fz), minus, none, gu, gv)
     rest = subtract(fx, fz)
-    inner = over(rest, plus, twice, lambda: _nothing(rest, none()), least=_least_sum)
+    inner = over(rest, plus, lambda: _nothing(rest, none()), gu, gv)
 
     def around(inner: DimArray) -> DimArray:
         out = mm(mm(u, inner), mH(v))
         if extent(u, ROW) > extent(u, COLUMN):
-            out = add(out, mm(_over(subtract(gu, mm(u, x)), s), mH(v)))
+            out = add(out, mm(_over(subtract(gu, mm(u, x)), s, gu), mH(v)))
         if extent(v, ROW) > extent(v, COLUMN):
-            out = add(out, mm(u, mH(_over(subtract(gv, mm(v, z)), s))))
+            out = add(out, mm(u, mH(_over(subtract(gv, mm(v, z)), s, gv))))
         return out
 
     if x.dtype.kind == "c":  # there is a phase on the diagonal
@@ -142,22 +143,24 @@ def _pushforward(ts: list[DimArray], y: DimArray, a: DimArray, *, spectrum: Spec
     d = mm(mm(mH(u), t), v)
     both, rest = add(d, mH(d)), skew(d)
     spectrum.pushed(s, both, signed=False)
-    minus, plus = subtract(s, down(s)), add(s, down(s))
-    e = without_diagonal(over(both, minus, s, lambda: equal(both, c(0)), differences=True, least=neighbours))
-    f = over(rest, plus, s, lambda: equal(rest, c(0)), least=_least_sum)
+    minus = Gaps(subtract(s, down(s)), s, spectrum.apart, a, differences=True, least=neighbours)
+    plus = Gaps(add(s, down(s)), s, spectrum.apart, a, least=_least_sum)
+    e = over(both, minus, lambda: equal(both, c(0)), d)
+    f = over(rest, plus, lambda: equal(rest, c(0)), d)
+    e = without_diagonal(e)
     du = mm(u, multiply(c(0.5), add(e, f)))
     dv = mm(v, multiply(c(0.5), subtract(e, f)))
     if extent(u, ROW) > extent(u, COLUMN):
         tv = mm(t, v)
-        du = add(du, _over(subtract(tv, mm(u, d)), s))
+        du = add(du, _over(subtract(tv, mm(u, d)), s, tv, a))
     if extent(v, ROW) > extent(v, COLUMN):
         tu = mm(mH(t), u)
-        dv = add(dv, _over(subtract(tu, mm(v, mH(d))), s))
+        dv = add(dv, _over(subtract(tu, mm(v, mH(d))), s, tu, a))
     return _pack(du, diagonal(real(d)), dv)
 
 
 values_of = Plain("(m,n)->(k)", "svdvals")
-_svd = Values("(m,n)->(p,k)", "svd_packed", gradients(_gradient), pushforward=_pushforward)
+_svd = Values("(m,n)->(p,k)", "svd_packed", gradients(_gradient), _pushforward, signed=False)
 
 
 # ------------------------------------------------------------------------------------------------ completed bases
@@ -179,9 +182,9 @@ def _full_gradient(g: DimArray, y: DimArray, a: DimArray, **known: Any) -> tuple
     u1, s, v1 = _split(thin, m)
     (out,) = _gradient(gthin, thin, a, **known)
     if m > n:
-        out = subtract(out, mm(mm(u2, _over(mm(mH(g2), u1), s)), mH(v1)))
+        out = subtract(out, mm(mm(u2, _over(mm(mH(g2), u1), s, g2)), mH(v1)))
     if n > m:
-        out = subtract(out, mm(u1, mm(mH(_over(mm(mH(h2), v1), s)), mH(v2))))
+        out = subtract(out, mm(u1, mm(mH(_over(mm(mH(h2), v1), s, h2)), mH(v2))))
     return (out,)
 
 
@@ -191,13 +194,13 @@ def _full_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **known: Any
     u1, s, v1 = _split(thin, m)
     du, ds, dv = _split(_pushforward(ts, thin, a, **known), m)
     if m > n:
-        du = join([du, negative(mm(u1, mH(_over(mm(mm(mH(u2), ts[0]), v1), s))))], COLUMN)
+        du = join([du, negative(mm(u1, mH(_over(mm(mm(mH(u2), ts[0]), v1), s, ts[0], a))))], COLUMN)
     if n > m:
-        dv = join([dv, negative(mm(v1, mH(_over(mm(mm(mH(v2), mH(ts[0])), u1), s))))], COLUMN)
+        dv = join([dv, negative(mm(v1, mH(_over(mm(mm(mH(v2), mH(ts[0])), u1), s, ts[0], a))))], COLUMN)
     return _pack(*(resized(x, max(m, n), COLUMN) for x in (du, ds, dv)))
 
 
-_full_svd = Values("(m,n)->(p,k)", "full_svd_packed", gradients(_full_gradient), pushforward=_full_pushforward)
+_full_svd = Values("(m,n)->(p,k)", "full_svd_packed", gradients(_full_gradient), _full_pushforward, signed=False)
 
 
 # ------------------------------------------------------------------------------------------------ public
@@ -242,8 +245,9 @@ def svd(
     -----
     The derivative is that of Townsend, J. (2016), *Differentiating the singular value decomposition*, and for complex
     matrices of Wan, Z.-Q. and Zhang, S.-X. (2019), arXiv:1909.02659. Pairs of vectors are determined up to a factor of
-    absolute value 1; it does not turn. Those of equal values are not determined, and of the values that are 0 in
-    part: there the derivative is NaN, unless nothing depends on them. ``numpy.linalg.svd``, ``torch.linalg.svd``.
+    absolute value 1; it does not turn. Those of equal values, and of those that are 0, are any basis of their space: what
+    is the same in each has its derivative, the limit of those of matrices beside this one, and what is not NaN.
+    ``numpy.linalg.svd``, ``torch.linalg.svd``.
 
     Examples
     --------
@@ -261,7 +265,7 @@ def svd(
     m, n = extent(x, ROW), extent(x, COLUMN)
     lost = None if compute_uv else _infinite(x, errors)
     x = x if lost is None else where(lost, c(0.0), x)
-    spectrum = Spectrum(x)
+    spectrum = Spectrum(x, vectors=compute_uv)
     full_matrices = full_matrices and m != n
     u, s, v = _split((_full_svd if full_matrices else _svd)(x, errors=errors, spectrum=spectrum), m)
     s = known_values(slice_of(s, COLUMN, slice(0, min(m, n))), spectrum, signed=False)

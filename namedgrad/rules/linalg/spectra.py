@@ -25,6 +25,7 @@ from namedgrad.rules.complex import absolute
 from namedgrad.rules.elementwise import c, divide, greater, less_equal, logical_and, logical_or, sin
 from namedgrad.rules.linalg.coinciding import close_to, coincide, neighbours
 from namedgrad.rules.linalg.matrices import COLUMN, ROW, diagonal, down, mT, typed, without_diagonal
+from namedgrad.rules.linalg.parting import is_parting
 from namedgrad.rules.structure import (
     add,
     cast,
@@ -53,13 +54,21 @@ class Spectrum:
     """That of a matrix, or of one for each slice; ``turned`` is how much tangents of values that coincided were rounded.
 
     These are those of any basis.  How these are differentiated is right in a basis that the tangent does not turn.
+    Values are met with their ``vectors`` unless nobody has these.
     """
 
-    __slots__ = ("matrix", "turned")
+    __slots__ = ("apart", "matrix", "turned", "vectors")
 
-    def __init__(self, matrix: DimArray) -> None:
-        self.matrix = matrix
+    def __init__(self, matrix: DimArray, *, vectors: bool = True) -> None:
+        self.matrix, self.vectors = matrix, vectors
+        self.apart = False  #: whether it was seen that no values coincide
         self.turned: DimArray | None = None
+
+    @property
+    def parts_below(self) -> Level | None:
+        """The level below which values that coincide may move apart: one that is not within another derivative."""
+        top = self.matrix
+        return top.level if self.vectors and isinstance(top, Traced) and top.value.level is None else None
 
     def pushed(self, w: DimArray, along: DimArray, *, signed: bool = True) -> None:
         """Note a tangent of the matrix in the basis of its vectors, within another derivative."""
@@ -117,7 +126,7 @@ _belong = _Belong("belong")
 
 def known_values(w: DimArray, spectrum: Spectrum, *, signed: bool = True) -> DimArray:
     """Values that are found again, where their gradient is differentiated, as those of the spectrum."""
-    if not (isinstance(w, Traced) and isinstance(w.value, Traced)) or apart(w, signed):
+    if not (isinstance(w, Traced) and isinstance(w.value, Traced)) or is_parting(w.value) or apart(w, signed):
         return w
     below: DimArray = w.value
     while isinstance(below, Traced):
@@ -142,7 +151,7 @@ def _close(w: DimArray, signed: bool) -> DimArray:
 
 def where_apart(w: DimArray, plain: DimArray, known: Callable[[], DimArray], *, signed: bool = True) -> DimArray:
     """``plain`` where values are apart; a program that is recorded takes them for that until they are not."""
-    if w.level is None or apart(w, signed):
+    if w.level is None or is_parting(w) or apart(w, signed):
         return plain
     if not is_recording():
         return known()

@@ -14,11 +14,10 @@ from namedgrad.backends.failures import said_by
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import conj_if_complex, real
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.linalg.coinciding import asked, neighbours, over
+from namedgrad.rules.linalg.coinciding import Gaps, asked, neighbours, over
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
     ROW,
-    MatrixOp,
     Plain,
     as_row,
     diagonal,
@@ -62,8 +61,8 @@ def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum,
     (v, w), (gv, gw) = _eigh_split(y, m), _eigh_split(g, m)
     f = mm(mH(v), gv)
     twice = add(w, w)
-    gap = subtract(twice, down(twice))
-    inner = over(skew(f), gap, twice, lambda: equal(asked(f), c(0)), differences=True, least=neighbours)
+    gaps = Gaps(subtract(twice, down(twice)), twice, spectrum.apart, differences=True, least=neighbours)
+    inner = over(skew(f), gaps, lambda: equal(asked(f), c(0)), f)
     plain = mm(mm(v, with_diagonal(inner, gw)), mH(v))  # Hermitian, as all factors are
 
     def known() -> DimArray:
@@ -77,13 +76,13 @@ def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, *, spectrum:
     v, w = _eigh_split(y, extent(a, ROW))
     d = mm(mm(mH(v), hermitian_part(ts[0])), v)
     spectrum.pushed(w, d)
-    gap = subtract(w, down(w))
-    e = without_diagonal(over(d, gap, w, lambda: equal(d, c(0)), differences=True, least=neighbours))
-    return join([mm(v, e), as_row(typed(diagonal(d), y))], ROW)
+    gaps = Gaps(subtract(w, down(w)), w, spectrum.apart, a, differences=True, least=neighbours)
+    e = over(d, gaps, lambda: equal(d, c(0)), d)
+    return join([mm(v, without_diagonal(e)), as_row(typed(diagonal(d), y))], ROW)
 
 
 _eigvalsh = Plain("(m,m)->(m)", "eigvalsh")
-_eigh = Values("(m,m)->(p,m)", "eigh_packed", gradients(_eigh_gradient), pushforward=_eigh_pushforward)
+_eigh = Values("(m,m)->(p,m)", "eigh_packed", gradients(_eigh_gradient), _eigh_pushforward, signed=True)
 
 
 @operation(sample("levels(i,j)", dims=("i", "j")), sample("levels(i,a,j)", dims=("j", "i")))
@@ -119,7 +118,8 @@ def eigh(
     -----
     The derivative is that of Giles, M. (2008), *An extended collection of matrix derivative results for forward and
     reverse mode algorithmic differentiation*, section 3.1. Vectors are determined up to a factor of absolute value 1;
-    it does not turn. Those of equal values are not determined: their derivative is NaN, unless nothing depends on them.
+    it does not turn. Those of equal values are any basis of their space: what is the same in each has its derivative, the
+    limit of those of matrices beside this one, and what is not NaN.
     ``numpy.linalg.eigh``, ``torch.linalg.eigh``.
 
     Examples
@@ -182,13 +182,13 @@ def eigvalsh(
     x, new = relabel(a, {below: ROW, beside: COLUMN}), inner_name(a, col, new_dim, "eigvalsh")
     alone = x.level is None
     with said_by("eigvalsh", option=True):
-        w = _eigvalsh(x, errors=errors) if alone else _known_split(x, errors=errors)[1]
+        w = _eigvalsh(x, errors=errors) if alone else _known_split(x, vectors=False, errors=errors)[1]
     return in_order_of(relabel(w, {COLUMN: new}), a)
 
 
-def _known_split(x: DimArray, **options: Any) -> tuple[DimArray, DimArray]:
+def _known_split(x: DimArray, *, vectors: bool = True, **options: Any) -> tuple[DimArray, DimArray]:
     """Vectors and values, which know that they are eigenvalues."""
-    spectrum = Spectrum(x)
+    spectrum = Spectrum(x, vectors=vectors)
     v, w = _eigh_split(_eigh(x, spectrum=spectrum, **options), extent(x, ROW))
     return v, known_values(w, spectrum)
 
@@ -201,32 +201,32 @@ def _eig_split(y: DimArray, m: int) -> tuple[DimArray, DimArray]:
     return v, slice_of(w, ROW, 0)
 
 
-def _eig_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
+def _eig_gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum, **_: Any) -> Parts:
     """Boeddeker et al. (2017), eqs. 4.60 and 4.77, for vectors of length 1."""
     m = extent(a, ROW)
     (v, w), (gv, gw) = _eig_split(y, m), _eig_split(g, m)
     f = mm(mH(v), gv)
     along = real(diagonal(f))
     f = subtract(f, multiply(mm(mH(v), v), typed(along, f)))
-    gap = conj_if_complex(subtract(w, down(w)))
-    inner = over(f, gap, w, lambda: equal(mm(mH(v), gv), c(0)), differences=True)
+    gaps = Gaps(conj_if_complex(subtract(w, down(w))), w, spectrum.apart, differences=True)
+    inner = over(f, gaps, lambda: equal(mm(mH(v), gv), c(0)), gv)
     inner = with_diagonal(inner, gw)
     out = mm(mm(mH(inverted(v, errors="nan")), inner), mH(v))
     return (out if a.dtype.kind == "c" else typed(real(out), a),)
 
 
-def _eig_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+def _eig_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, *, spectrum: Spectrum, **_: Any) -> DimArray:
     """Giles (2008), section 3.1, and the length of the vectors kept."""
     v, w = _eig_split(y, extent(a, ROW))
     d = mm(mm(inverted(v, errors="nan"), typed(ts[0], y)), v)
-    gap = subtract(w, down(w))
-    dv = mm(v, without_diagonal(over(d, gap, w, lambda: equal(d, c(0)), differences=True)))
+    gaps = Gaps(subtract(w, down(w)), w, spectrum.apart, a, differences=True)
+    dv = mm(v, without_diagonal(over(d, gaps, lambda: equal(d, c(0)), d)))
     dv = subtract(dv, multiply(v, typed(real(diagonal(mm(mH(v), dv))), v)))
     return join([dv, as_row(diagonal(d))], ROW)
 
 
 _eigvals = Plain("(m,m)->(m)", "eigvals")
-_eig = MatrixOp("(m,m)->(p,m)", "eig_packed", gradients(_eig_gradient), pushforward=_eig_pushforward)
+_eig = Values("(m,m)->(p,m)", "eig_packed", gradients(_eig_gradient), _eig_pushforward, signed=True, ordered=False)
 
 
 @operation(sample("apart(i,j)", dims=("i", "j")), sample("apart(i,a,j)", dims=("j", "i")))
@@ -258,8 +258,8 @@ def eig(a: DimArray, dims: tuple[Name, Name], *, new_dim: Name | None = None, er
     -----
     The derivative is that of Boeddeker, C. et al. (2017), *On the computation of complex-valued gradients with
     application to statistically optimum beamforming*, arXiv:1701.00392. Vectors are determined up to a factor of
-    absolute value 1, which does not turn here. Those of equal values are not determined: their derivative is NaN,
-    unless nothing depends on them. ``numpy.linalg.eig``, ``torch.linalg.eig``.
+    absolute value 1, which does not turn here. Those of equal values are any basis of their space: what is the same in
+    each has its derivative, and what is not NaN. ``numpy.linalg.eig``, ``torch.linalg.eig``.
 
     Examples
     --------
@@ -271,9 +271,14 @@ def eig(a: DimArray, dims: tuple[Name, Name], *, new_dim: Name | None = None, er
     a = inexact(a)
     row, col = matrix_dims(a, dims, "eig")
     new = inner_name(a, col, new_dim, "eig")
-    v, w = _eig_split(_eig(relabel(a, {row: ROW, col: COLUMN}), errors=errors), extent(a, row))
+    v, w = _any_split(relabel(a, {row: ROW, col: COLUMN}), errors=errors)
     vectors = relabel(v, {ROW: row, COLUMN: new})
     return in_order_of(relabel(w, {COLUMN: new}), a), in_place_of(a, vectors, {col: new})
+
+
+def _any_split(x: DimArray, *, vectors: bool = True, **options: Any) -> tuple[DimArray, DimArray]:
+    """Vectors and values of any matrix."""
+    return _eig_split(_eig(x, spectrum=Spectrum(x, vectors=vectors), **options), extent(x, ROW))
 
 
 @operation(sample("apart(i,j)", dims=("i", "j")), sample("capart(i,j)", dims=("i", "j")))
@@ -312,10 +317,8 @@ def eigvals(a: DimArray, dims: tuple[Name, Name], *, new_dim: Name | None = None
     array([0.+1.j, 0.-1.j])
     """
     a = inexact(a)
-    if a.level is not None:
-        with said_by("eigvals", option=True):
-            return eig(a, dims, new_dim=new_dim, errors=errors)[0]
     row, col = matrix_dims(a, dims, "eigvals")
-    new = inner_name(a, col, new_dim, "eigvals")
-    w = _eigvals(relabel(a, {row: ROW, col: COLUMN}), errors=errors)
+    x, new = relabel(a, {row: ROW, col: COLUMN}), inner_name(a, col, new_dim, "eigvals")
+    with said_by("eigvals", option=True):
+        w = _eigvals(x, errors=errors) if x.level is None else _any_split(x, vectors=False, errors=errors)[1]
     return in_order_of(relabel(w, {COLUMN: new}), a)

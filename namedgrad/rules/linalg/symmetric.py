@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from namedgrad.array import DimArray, extent
+from namedgrad.backends import backend_of, is_recording, may_look
 from namedgrad.linear import like
 from namedgrad.rules.complex import absolute, conj_if_complex, real
-from namedgrad.rules.elementwise import c, divide, less_equal, logical_and, logical_or
-from namedgrad.rules.linalg.coinciding import close_to, coincide
+from namedgrad.rules.elementwise import c, divide, greater, less_equal, logical_and, logical_or
+from namedgrad.rules.linalg.coinciding import close_to, coincide, neighbours
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
     ROW,
@@ -32,20 +33,69 @@ from namedgrad.rules.linalg.matrices import (
     typed,
     without_diagonal,
 )
+from namedgrad.rules.linalg.parting import Parting, nearly
 from namedgrad.rules.linalg.spectra import Spectrum, alone, apart_from, curvatures, mean_of_both
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.reductions.norms import vector_norm
-from namedgrad.rules.structure import add, equal, multiply, scale, stamp, subtract, where, zeros_spread
+from namedgrad.rules.structure import (
+    add,
+    equal,
+    multiply,
+    positions,
+    scale,
+    select,
+    stamp,
+    subtract,
+    total,
+    where,
+    zeros_spread,
+)
 from namedgrad.trace import innermost
 
 NOISE = 64  # roundings by which what ought to be equal may differ
 
 
 class Values(MatrixOp):
-    """Values and vectors, of which it is known to which ``spectrum`` they belong."""
+    """Values and vectors, of which it is known to which ``spectrum`` they belong; the values are a row among these."""
 
-    def lower(self, args: Sequence[DimArray], **params: Any) -> DimArray:
-        return super().lower(args, **{k: v for k, v in params.items() if k != "spectrum"})
+    def __init__(self, *args: Any, signed: bool, ordered: bool = True) -> None:
+        self.signed, self.ordered = signed, ordered
+        super().__init__(*args)
+
+    def lower(self, args: Sequence[DimArray], *, spectrum: Spectrum, **params: Any) -> DimArray:
+        y = super().lower(args, **params)
+        above, row = spectrum.parts_below, extent(args[0], ROW)
+        if above is None:
+            return y
+        w = slice_of(y, ROW, row)
+        spectrum.apart = not self._may_coincide(w)
+        if spectrum.apart:
+            return y
+        parting: Any = above.parting or Parting(above)
+        return y if above.tape is None else self._parted(y, row, w, parting)  # forward mode starts again
+
+    def _may_coincide(self, w: DimArray) -> bool:
+        """Whether some values nearly do; a program that is recorded is told how they part in case that they do."""
+        if not may_look(w.raw):
+            return is_recording() and backend_of(w.raw).may_branch
+        if not self.ordered:
+            return bool(_shared(w).raw.any())
+        gaps = [neighbours(w), *(() if self.signed else (add(w, w),))]
+        return any(nearly(gap, w).raw.any() for gap in gaps)
+
+    def _parted(self, y: DimArray, row: int, w: DimArray, parting: Parting) -> DimArray:
+        """With values, one of the rows, moving apart where they coincide: in proportion to all of them."""
+        shared = _shared(w) if self.signed else logical_or(_shared(w), nearly(add(w, w), w))
+        parting.met = add(parting.met, total(multiply(shared, c(1.0)), shared.names))
+        size = vector_norm(w, COLUMN)
+        numbers = multiply(where(equal(size, c(0.0)), c(1.0), size), add(positions(extent(w, COLUMN), COLUMN, w), c(1.0)))
+        is_value = equal(positions(extent(y, ROW), ROW, y), c(row))
+        return parting.moving(y, select(is_value, select(shared, numbers)))
+
+
+def _shared(w: DimArray) -> DimArray:
+    """Which values nearly coincide with others."""
+    return greater(total(multiply(nearly(subtract(w, down(w)), w), c(1.0)), (ROW,)), c(1.0))
 
 
 class _PutTogether(MatrixOp):
