@@ -115,11 +115,11 @@ def limit(
     rise, run = _tangent(x), _tangent(gap)
     small = less_equal(absolute(innermost(x)), _noise(asks))
     moves = not_equal(run, c(0.0))  # not so on a diagonal
+    part = logical_and(logical_and(nearly(gap, values), moves), small)
     there = divide(rise, typed(where(moves, run, c(1.0)), rise))
     lost = c(0.0) if of is not None and of.level is None else where(equal(rise, c(0)), c(0.0), c(np.nan))
-    part = logical_and(nearly(gap, values), small)
     if of is not None and turns is not None:
-        turned = select(logical_and(part, moves), absolute(there))
+        turned = select(part, absolute(there))
         turns.append(total(turned, turned.names))
     return where(part, level.moving(there, lost), plain)
 
