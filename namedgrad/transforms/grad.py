@@ -397,6 +397,10 @@ def pushforward(f: Callable[..., Any], args: tuple[Any, ...], tangents: tuple[An
     TypeError
         If the counts differ, or an argument is not floating-point.
 
+    Notes
+    -----
+    ``f`` runs once; twice where it meets vectors of eigenvalues, or singular values, that coincide.
+
     Examples
     --------
     >>> import namedgrad as ng

@@ -20,6 +20,7 @@ import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray
+from namedgrad.axes import Name
 from namedgrad.backends import is_recording
 from namedgrad.linear import like
 from namedgrad.rules.complex import absolute
@@ -77,7 +78,8 @@ class Parting(Level):
 
         def answer(k: int, t: Tangent) -> Tangent:
             own, value = _tangent(t.value), innermost(t.value)
-            size = add(total(absolute(own), own.names), multiply(turned, total(absolute(outs[k]), outs[k].names)))
+            slices = [n for n in turned.names if n in own.names]
+            size = add(_sizes(own, slices), multiply(_summed(turned, slices), _sizes(outs[k], slices)))
             is_finite = less_equal(absolute(value), multiply(size, c(_tolerance(own))))
             return Tangent(self._chosen(is_finite, own, lambda: innermost(usual()[k].value)), t.mixed, t.origins)
 
@@ -120,8 +122,17 @@ def limit(
     lost = c(0.0) if of is not None and of.level is None else where(equal(rise, c(0)), c(0.0), c(np.nan))
     if of is not None and turns is not None:
         turned = select(part, absolute(there))
-        turns.append(total(turned, turned.names))
+        turns.append(_summed(turned, [n for n in turned.names if n not in (ROW, COLUMN)]))
     return where(part, level.moving(there, lost), plain)
+
+
+def _sizes(x: DimArray, slices: Sequence[Name]) -> DimArray:
+    return _summed(absolute(x), slices)
+
+
+def _summed(x: DimArray, slices: Sequence[Name]) -> DimArray:
+    """The sum over all dims but some."""
+    return total(x, tuple(n for n in x.names if n not in slices))
 
 
 def _noise(asks: Sequence[DimArray]) -> DimArray:
@@ -129,7 +140,7 @@ def _noise(asks: Sequence[DimArray]) -> DimArray:
     sums = []
     for x in asks:
         own = add(absolute(innermost(x)), absolute(_tangent(x)))
-        sums.append(total(own, tuple(n for n in (ROW, COLUMN) if n in own.names)))
+        sums.append(_summed(own, [n for n in own.names if n not in (ROW, COLUMN)]))
     return multiply(c(_tolerance(sums[0])), functools.reduce(add, sums))
 
 
