@@ -534,6 +534,9 @@ def test_nothing_is_changed_and_empty_input_is_fine():
         (ValueError, "lower bound", {"bounds": {"tau": (2, 1)}, "p0": {"tau": 1}}),
         (ValueError, r"bounds for 'tau' must be a pair.*\(0, 1, 2\)", {"bounds": {"tau": (0, 1, 2)}}),
         (ValueError, "time_units='weeks'", {"time_units": "weeks"}),
+        (ValueError, r"p0: no parameter 'n'; the parameters are \('n0', 'tau'\)", {"p0": {"n0": 1.0, "n": 2.0}}),
+        (ValueError, r"bounds: no parameter 'Tau'; the parameters are \('n0', 'tau'\)", {"bounds": {"Tau": (0, 1)}}),
+        (ValueError, "param_names: 'a' is named 2 times", {"param_names": ["a", "b", "a"]}),
     ],
 )
 def test_messages(error, match, options):
