@@ -261,6 +261,12 @@ class Plan(NamedTuple):
             if raw.dtype.kind in "mMO":
                 attrs |= {f"{c.name}_{key}": value for key, value in c.attrs.items()}
         full = [c.broadcast_like(obj, exclude=kept) for c in xr.broadcast(*numbers)]
+        for name, c in zip((c.name for c in given), full, strict=True):
+            if more := [d for d in along if c.sizes[d] != obj.sizes[d]]:
+                raise ValueError(
+                    f"the coordinate {name!r} has labels along {more[0]!r} that the data lack; .sel them with those of "
+                    f"the data, or .drop_vars({more[0]!r}) pairs by position"
+                )
         return cls(full, along, kept, attrs)
 
     def check(self, p0: Mapping[Any, Any], bounds: Mapping[Any, Any]) -> None:
