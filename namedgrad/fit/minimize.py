@@ -258,7 +258,8 @@ def minimize(
     FitResult
         ``params``, ``cost``, ``status`` and ``iterations``, labelled, per cell, and what follows from the Hessian, see
         :class:`MinimizeResult <namedgrad.fit.MinimizeResult>`: ``covariance`` and ``stderr``, if the loss is minus a
-        log-likelihood.
+        log-likelihood. Derivatives of ``params`` are those of a loss that is smooth there but for kinks that hold
+        parameters at 0, as that of ``abs``; other kinks are not seen.
 
     Raises
     ------

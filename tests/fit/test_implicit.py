@@ -372,3 +372,13 @@ def test_parameters_that_a_kink_holds_at_zero(start):
     pulled = [ng.grad(lambda v: score(v, penalty))(y), ng.grad(lambda v: score(y, v))(penalty)]
     total = sum(float((g * v).sum()) for g, v in zip(pulled, along, strict=True))
     assert total == pytest.approx((seed.values * want).sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "newton-cg", "gradient-descent"])
+@pytest.mark.parametrize("start", [0.0, 1.0])
+def test_parameters_that_are_zero_without_a_kink_move(method, start):
+    target = xr.DataArray([0.0, 1e-14, -1e-9, 1.0], dims="c")
+    loss = lambda p, z: (p["x"] - z) ** 2 + 3 * p["x"] ** 2 + 10.0
+    best = lambda z: ng.minimize(loss, {"x": start}, z, over="c", method=method).params["x"]
+    d = xr.DataArray(np.random.default_rng(5).standard_normal(4), dims="c")
+    np.testing.assert_allclose(ng.pushforward(best, (target,), (d,))[1], d / 4, rtol=1e-9)
