@@ -99,8 +99,8 @@ def curvefit(
         If ``errors="raise"`` and a fit failed: it ran out of iterations, had too few observations, or ``func`` was not
         finite where it started. A cell without any observation gives NaN.
     ValueError
-        If no dim is left to fit over, ``p0`` or ``bounds`` have dims that they should not have, or, with
-        ``skipna=False``, data are not finite.
+        If no dim is left to fit over, ``p0`` or ``bounds`` name what is no parameter, or have dims that they should not
+        have, or, with ``skipna=False``, data are not finite.
 
     See Also
     --------
@@ -167,6 +167,7 @@ def _series(
     """What is fitted, start values, and limits."""
     p0, bounds, kwargs = (dict(args[n] or {}) for n in ("p0", "bounds", "kwargs"))
     names, defaults = parameter_names(func, param_names)
+    _require_known(names, p0=p0, bounds=bounds)
     start, limits = start_and_limits(names, p0, bounds, defaults)
     missing = tuple(n for n in names if n not in p0 and n not in defaults)
     settings = as_options(kwargs, options, len(names), bounded=bool(bounds))
@@ -260,6 +261,12 @@ class Plan(NamedTuple):
             if raw.dtype.kind in "mMO":
                 attrs |= {f"{c.name}_{key}": value for key, value in c.attrs.items()}
         full = [c.broadcast_like(obj, exclude=kept) for c in xr.broadcast(*numbers)]
+        for name, c in zip((c.name for c in given), full, strict=True):
+            if more := [d for d in along if c.sizes[d] != obj.sizes[d]]:
+                raise ValueError(
+                    f"the coordinate {name!r} has labels along {more[0]!r} that the data lack; .sel them with those of "
+                    f"the data, or .drop_vars({more[0]!r}) pairs by position"
+                )
         return cls(full, along, kept, attrs)
 
     def check(self, p0: Mapping[Any, Any], bounds: Mapping[Any, Any]) -> None:
@@ -419,8 +426,17 @@ def parameter_names(func: Callable[..., Any], param_names: Sequence[str] | None)
             raise ValueError("`param_names` must be provided because `func` takes variable length arguments.")
     if not names:
         raise ValueError("`func` has no parameter to fit: it must be func(x, *params)")
+    if twice := [n for n in names if names.count(n) > 1]:
+        raise ValueError(f"param_names: {twice[0]!r} is named {names.count(twice[0])} times")
     given = {n: arguments[n].default for n in names if n in arguments}
     return names, {n: v for n, v in given.items() if v is not inspect.Parameter.empty}
+
+
+def _require_known(names: Sequence[str], **by_name: Mapping[str, Any]) -> None:
+    """Raise for a name that is none of a parameter: what is misspelt would have no effect."""
+    for what, given in by_name.items():
+        if other := [n for n in given if n not in names]:
+            raise ValueError(f"{what}: no parameter {other[0]!r}; the parameters are {tuple(names)}")
 
 
 def start_and_limits(

@@ -139,10 +139,14 @@ class Descent(Batch):
         same = np.isfinite(self.too_long) & (self.too_long - self.too_short <= SAME * self.too_long)
         stuck = same | (self.step * (np.abs(self.direction) / self.size()).max(axis=0, initial=0.0) < TINY)
         if stuck.any():  # rounding is in the way, or a kink
-            converged |= stuck & (self.converged(np.sqrt(tol)) | self.is_zero(tol))
+            converged |= stuck & (self.converged(np.sqrt(tol)) | self.is_level(np.sqrt(ROUNDING)) | self.is_zero(tol))
         return self.judge(converged, stuck, max_iterations)
 
     def converged(self, tol: float) -> Flags:
+        """Whether the method is done; one that goes down the slope is where that is level."""
+        return self.is_level(tol)
+
+    def is_level(self, tol: float) -> Flags:
         """Whether a change of any parameter by all of itself would change the cost by less than ``tol`` of itself.
 
         That is the relative gradient of Dennis and Schnabel (1983), section 7.2.5.

@@ -4,7 +4,8 @@ At the solution the gradient of the cost vanishes, and goes on to do so when dat
 ``-H**-1`` times the change of the gradient, for the Hessian ``H`` of the cost (Krantz and Parks 2013, *The implicit
 function theorem*).  Written as the Newton step that leads nowhere, ``x - H**-1 (g - g)`` with ``H`` and the second
 ``g`` taken as constants, this is a program whose derivatives are the right ones, in every mode and for whatever ``g``
-depends on.  Parameters on a bound change with the bound, fixed ones with what they are held at.
+depends on.  Parameters on a bound change with the bound, fixed ones with what they are held at; those that a kink of
+the loss holds at 0, as that of ``abs``, stay there.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from namedgrad.transforms.tape import quiet
 from namedgrad.xarray.convert import numbered
 
 ROW, COLUMN = axes.fresh("row"), axes.fresh("column")
+FAR = 1e6  # times where a parameter is, by the slope and the curvature there
 
 
 class DifferentiableResult(BriefResult):
@@ -131,7 +133,16 @@ class Optimum:
             gradient[rows] = layout.scattered(layout.gathered(np.where(self.ok, gradient[rows], 0.0)))
         low = (x <= p.lower) & (gradient >= 0) & np.isfinite(p.lower)
         high = (x >= p.upper) & (gradient <= 0) & np.isfinite(p.upper) & ~low
-        return low, high, np.broadcast_to(~p.free[:, None], x.shape)
+        fixed = np.broadcast_to(~p.free[:, None], x.shape)
+        return low, high, fixed if isinstance(p, Residuals) else fixed | self._at_kinks(gradient)
+
+    def _at_kinks(self, gradient: Any) -> Any:
+        """Rows of a loss that stay at 0 although the slope is one that would carry them far: a penalty holds them."""
+        p = self.problem
+        curved = np.zeros_like(gradient)
+        curved[p.free] = np.abs(np.diagonal(self.hessian)).T
+        start = np.where(np.isfinite(p.start) & (p.start != 0), np.abs(p.start), 1.0)
+        return np.abs(gradient) > curved * np.maximum(FAR * np.abs(self.matrix), start / FAR)
 
     def base(self, low: Any, high: Any) -> list[DimArray]:
         """The solution, with bounds and fixed values in place of what is held there."""
@@ -170,7 +181,7 @@ class Optimum:
         """The same where cells share parameters: one solution of all normal equations of a problem."""
         cells = np.flatnonzero(self.ok)
         layout = whole.only(np.arange(whole.count), cells)
-        arrow = Arrow.of(layout, Point(None, None, self._hessian()[..., cells]))
+        arrow = Arrow.of(layout, Point(None, None, self.hessian[..., cells]))
         known = layout.gathered(np.ones(layout.slot.shape)) > 0
         stuck = layout.gathered(held[np.ix_(layout.shared, cells)].astype(float)) > 0
         factor = arrow.factor((~held[np.ix_(layout.local, cells)], known & ~stuck), (0.0, 0.0))
@@ -179,7 +190,8 @@ class Optimum:
         change = select(stamp(ok, change.hidden), change)
         return apply(_TOGETHER, (change,), names=names, solve=Together(factor, whole, cells))
 
-    def _hessian(self) -> Any:
+    @functools.cached_property
+    def hessian(self) -> Any:
         """Of the cost, (row, row, cell)."""
         p = self.problem
         n = int(p.free.sum())
@@ -191,7 +203,7 @@ class Optimum:
     def _inverse(self, held: Any) -> DimArray:
         """Inverse Hessians, 0 for rows that are held."""
         n = len(held)
-        inverse = pseudo_inverse(np.moveaxis(self._hessian(), -1, 0), ~held.T, self.ok)
+        inverse = pseudo_inverse(np.moveaxis(self.hessian, -1, 0), ~held.T, self.ok)
         return self.named(np.moveaxis(inverse, 0, -1), Like((COLUMN, ROW), (n, n), inverse.dtype))
 
     def _moved(

@@ -60,5 +60,13 @@ def coordinate(obj: Any, name: str) -> xr.DataArray:
     try:
         found: xr.DataArray = obj[name]
     except KeyError:
-        raise KeyError(f"coords: there is no {name!r}, the coordinates are {tuple(obj.coords)}") from None
+        raise KeyError(f"coords: there is no {name!r}{_others(obj, name)}") from None
     return found
+
+
+def _others(obj: Any, name: str) -> str:
+    """What there is in place of a coordinate; nodes of a tree may each have one of that name."""
+    nodes = [n.path for n in obj.subtree if name in n.coords] if isinstance(obj, xr.DataTree) else []
+    if nodes:
+        return f" at the root of the tree; give that of a node, tree[{nodes[0]!r}][{name!r}]"
+    return f", the coordinates are {tuple(obj.coords)}"

@@ -220,6 +220,8 @@ def minimize(
     loss : callable
         ``loss(params, *data)``: plain Python on the arrays that it is given, as for :func:`namedgrad.grad`. It sees one
         cell: the dims of ``over`` are hidden. It returns one number, and its derivatives are taken by namedgrad.
+        Sums of xarray leave out NaN, also what a loss is outside of its domain, such as a logarithm of a width below 0:
+        give ``bounds``, or sum with ``skipna=False``, and steps out of the domain are taken back.
     params : dict or Dataset
         Start values by name: numbers or arrays, with all dims of ``over`` or none, and any dims of their own.
     *data
@@ -256,7 +258,8 @@ def minimize(
     FitResult
         ``params``, ``cost``, ``status`` and ``iterations``, labelled, per cell, and what follows from the Hessian, see
         :class:`MinimizeResult <namedgrad.fit.MinimizeResult>`: ``covariance`` and ``stderr``, if the loss is minus a
-        log-likelihood.
+        log-likelihood. Derivatives of ``params`` are those of a loss that is smooth there but for kinks that hold
+        parameters at 0, as that of ``abs``; other kinks are not seen.
 
     Raises
     ------

@@ -184,7 +184,8 @@ def _misfit(problem: Residuals, count: int, r: DimArray, weight: DimArray, obser
         raise UnpairedError(
             f"the residual has {sizes[long[0]]} numbers along {long[0]!r}, and the observations, its last argument, "
             f"{dict(zip(y.names, y.full_shape, strict=True))[long[0]]}: of which each one is cannot be known; "
-            'return several arrays, as in {"a": a, "b": b}, or joined along a dim of their own'
+            'return several arrays, as in {"a": a, "b": b}, or joined along a dim of their own; where xarray left out '
+            f"labels that differ, .drop_vars({long[0]!r}) pairs by position"
         )
     return Misfit(None, r, problem.table(weight, count, "residual"), spread(y, r), None, Half(0, None), 0, sizes)
 

@@ -40,28 +40,51 @@ class Options(NamedTuple):
 
     def sigma_over(self, da: xr.DataArray, along: Sequence[Hashable], kept: Sequence[Hashable]) -> xr.DataArray | None:
         """Standard deviations over the dims of a fit, and maybe of cells."""
-        sigma = self.sigma
-        if sigma is None or self.correlated:
+        sigma, along = self.sigma, [d for d in along if d in da.dims]
+        shape = tuple(da.sizes[d] for d in along)
+        count = math.prod(shape)
+        if sigma is None:
             return None
-        along = [d for d in along if d in da.dims]
-        if not isinstance(sigma, xr.DataArray):
-            values, shape = np.asarray(sigma, dtype=float), tuple(da.sizes[d] for d in along)
-            if values.ndim and values.size != math.prod(shape):
+        if self.correlated:
+            if np.shape(sigma) != (count, count):
                 raise ValueError(
-                    f"sigma has {values.size} numbers, but there are {math.prod(shape)} observations along {along}; "
-                    "a DataArray may have any dims"
+                    f"sigma has the shape {np.shape(sigma)}, but the covariance matrix of {count} observations along "
+                    f"{along} has {(count, count)}; standard deviations that differ between fits are a DataArray"
+                )
+            return None
+        if not isinstance(sigma, xr.DataArray):
+            values = np.asarray(sigma, dtype=float)
+            if values.ndim and values.size != count:
+                raise ValueError(
+                    f"sigma has {values.size} numbers, but there are {count} observations along {along}; a DataArray "
+                    "may have any dims"
                 )
             sigma = xr.DataArray(values.reshape(shape), dims=along) if values.ndim else xr.DataArray(values)
         if unknown := [d for d in sigma.dims if d not in da.dims]:
             raise ValueError(f"sigma has the dims {unknown}, which the data {tuple(da.dims)} lack")
         if bool((sigma <= 0).any()):
             raise ValueError("sigma must be positive; NaN leaves an observation out")
-        return sigma.broadcast_like(da, exclude=kept)
+        return _selected(sigma, da, along).broadcast_like(da, exclude=kept)
 
     @property
     def correlated(self) -> bool:
         """Whether sigma is a covariance matrix."""
         return not isinstance(self.sigma, xr.DataArray) and np.ndim(self.sigma) == 2
+
+
+def _selected(sigma: xr.DataArray, da: xr.DataArray, along: Sequence[Hashable]) -> xr.DataArray:
+    """Those at the labels of the data, each of which must have one: what is not given would leave it out."""
+    for d in along:
+        theirs, own = da.indexes.get(d), sigma.indexes.get(d)
+        if theirs is None or own is None or own.equals(theirs):
+            continue
+        if lacks := int((~theirs.isin(own)).sum()):
+            raise ValueError(
+                f"sigma has no value at {lacks} of the {len(theirs)} labels of the data along {d!r}; .reindex_like "
+                f"makes it NaN there, which leaves observations out, .drop_vars({d!r}) pairs by position"
+            )
+        sigma = sigma.sel({d: theirs})
+    return sigma
 
 
 def as_options(kwargs: dict[str, Any], extra: Mapping[str, Any], count: int, *, bounded: bool) -> Options:

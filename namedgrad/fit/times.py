@@ -39,6 +39,7 @@ def numeric(x: xr.DataArray, units: str = "seconds", origin: Any = None) -> xr.D
     """
     if units not in SECONDS:
         raise ValueError(f"time_units={units!r} is not one of {', '.join(map(repr, SECONDS))}")
+    _require_numbers_or_dates(x)
     values, attrs = np.asarray(x.data) if x.dtype == object else x.data, dict(x.attrs)
     if x.dtype.kind == "M":
         values, attrs = _since(values, units, origin)
@@ -49,6 +50,15 @@ def numeric(x: xr.DataArray, units: str = "seconds", origin: Any = None) -> xr.D
     own = x.xindexes.get_all_coords(x.name) if x.name in x.xindexes else {x.name}  # with the other levels of its index
     coords = {n: c for n, c in x.coords.items() if n not in own}
     return xr.DataArray(xr.Variable(x.dims, values, attrs).astype("float64"), coords, name=x.name)
+
+
+def _require_numbers_or_dates(x: xr.DataArray) -> None:
+    """Raise for text, complex numbers, and what only pandas knows, such as periods."""
+    if not isinstance(x.dtype, np.dtype) or x.dtype.kind in "cSTU":
+        raise TypeError(
+            f"the coordinate {x.name!r} holds neither numbers nor dates, but {x.dtype}; .assign_coords gives it such, "
+            "as are .mid of an index of intervals, .to_timestamp() of periods, .tz_convert(None) of dates in time zones"
+        )
 
 
 def _as_seconds(durations: Any) -> Any:

@@ -318,6 +318,17 @@ def test_sigma_as_a_dataarray_and_with_missing_observations():
             np.testing.assert_allclose(fit[COVARIANCE][i, j], cov, rtol=1e-4)
 
 
+def test_sigma_meets_observations_by_label():
+    da = decays()
+    sigma = xr.DataArray(np.random.default_rng(3).uniform(0.05, 0.2, len(T)), coords={"t": T})
+    more = xr.concat([sigma, sigma.assign_coords(t=T + 100)], dim="t").isel(t=np.random.default_rng(4).permutation(2 * len(T)))
+    got = ng.curvefit(da, "t", exp_decay, p0=P0, sigma=more)
+    for i, j in ((0, 0), (2, 1)):
+        p, cov = scipy.optimize.curve_fit(exp_decay, T, da.values[:, i, j], [3, 2], sigma.values, **EXACT)
+        np.testing.assert_allclose(got[COEFFICIENTS][i, j], p, rtol=1e-6)
+        np.testing.assert_allclose(got[COVARIANCE][i, j], cov, rtol=1e-4)
+
+
 def test_a_covariance_of_observations_with_a_missing_one():
     da = decays()[:, 0, 0]
     da[3] = np.nan
@@ -524,6 +535,9 @@ def test_nothing_is_changed_and_empty_input_is_fine():
         (ValueError, "sigma has 3 numbers", {"kwargs": {"sigma": np.ones(3)}}),
         (ValueError, "sigma must be positive", {"kwargs": {"sigma": 0.0}}),
         (ValueError, r"dims \['q'\]", {"kwargs": {"sigma": xr.DataArray([1.0], dims="q")}}),
+        (ValueError, r"shape \(2, 3\), but the covariance matrix of 10 .*\['t'\] has \(10, 10\)", {"kwargs": {"sigma": np.ones((2, 3))}}),
+        (ValueError, "no value at 4 of the 10 labels of the data along 't'", {"sigma": xr.DataArray(np.ones(6), coords={"t": T[:6]})}),
+        (ValueError, "no value at 10 of the 10 labels", {"sigma": xr.DataArray(np.ones(10), coords={"t": T + 1e-9})}),
         (TypeError, "unexpected keyword argument 'maxfun'", {"kwargs": {"maxfun": 3}}),
         (ValueError, "'lm' only works for unconstrained", {"kwargs": {"method": "lm"}, "bounds": {"tau": (0, 1)}}),
         (ValueError, "one of", {"kwargs": {"method": "lbfgs"}}),
@@ -534,12 +548,23 @@ def test_nothing_is_changed_and_empty_input_is_fine():
         (ValueError, "lower bound", {"bounds": {"tau": (2, 1)}, "p0": {"tau": 1}}),
         (ValueError, r"bounds for 'tau' must be a pair.*\(0, 1, 2\)", {"bounds": {"tau": (0, 1, 2)}}),
         (ValueError, "time_units='weeks'", {"time_units": "weeks"}),
+        (ValueError, r"p0: no parameter 'n'; the parameters are \('n0', 'tau'\)", {"p0": {"n0": 1.0, "n": 2.0}}),
+        (ValueError, r"bounds: no parameter 'Tau'; the parameters are \('n0', 'tau'\)", {"bounds": {"Tau": (0, 1)}}),
+        (ValueError, "param_names: 'a' is named 2 times", {"param_names": ["a", "b", "a"]}),
     ],
 )
 def test_messages(error, match, options):
     da = decays().drop_vars("t") if "coords" in options else decays()
     with pytest.raises(error, match=match):
         ng.curvefit(da, **{"coords": "t", "func": exp_decay, **options})
+
+
+def test_coordinates_with_labels_that_the_data_lack():
+    z = xr.DataArray(T, coords={"t": T + 0.25}, name="z")
+    with pytest.raises(ValueError, match=r"'z' has labels along 't' that the data lack.*\.drop_vars\('t'\)"):
+        ng.curvefit(decays(), z, exp_decay, reduce_dims="t", p0=P0)
+    got = ng.curvefit(decays(), z.drop_vars("t"), exp_decay, reduce_dims="t", p0=P0)
+    np.testing.assert_allclose(got[COEFFICIENTS], ng.curvefit(decays(), "t", exp_decay, p0=P0)[COEFFICIENTS], rtol=1e-9)
 
 
 def test_a_variable_without_the_dim_of_the_fit():

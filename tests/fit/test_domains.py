@@ -50,6 +50,17 @@ def test_steps_out_of_the_domain_and_bounds(start, bounds, want):
     assert at(fit) == pytest.approx(want, rel=1e-6)
 
 
+@pytest.mark.parametrize("method", ["lbfgs", "newton-cg", "gradient-descent"])
+@pytest.mark.parametrize("way", ["skipna", "bounds"])
+def test_widths_below_0_are_outside_of_the_domain_where_sums_do_not_leave_out_nan(method, way):
+    d = xr.DataArray(np.random.default_rng(0).standard_normal((300, 21)), dims=("cell", "n"))
+    skipna, bounds = (False, None) if way == "skipna" else (True, {"s": (1e-3, None)})
+    loss = lambda p, d: ((d - p["m"]) ** 2 / (2 * p["s"] ** 2) + np.log(p["s"])).sum(skipna=skipna)
+    fit = ng.minimize(loss, {"m": 0.0, "s": 1.0}, d, over="cell", method=method, bounds=bounds)
+    assert (fit.status == 0).all()
+    np.testing.assert_allclose(fit.params["s"], d.std("n"), rtol=1e-6)
+
+
 def test_maximum_likelihood_from_afar():
     rng = np.random.default_rng(0)
     waits = xr.DataArray(rng.gamma(3.0, 2.0, 200), dims="n")

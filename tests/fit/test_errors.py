@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
 import namedgrad as ng
+from namedgrad.fit.observations import UnpairedError
 from tests.fit.problems import START, labelled, observations, residual
 
 OVER = ("lat", "lon")
@@ -123,3 +125,60 @@ def test_a_fit_inside_compile_is_refused():
     compiled = ng.compile(mean)
     with pytest.raises(ng.TraceError, match=r"ng\.compile"):
         compiled(ng.DimArray([1.0, 2.0], ("t",)))
+
+
+TREE = xr.DataTree.from_dict({"/a": xr.Dataset({"y": Y}), "/b": xr.Dataset({"y": Y})})
+
+
+def test_a_coordinate_of_the_nodes_of_a_tree():
+    def model(p, t):
+        y = xr.Dataset({"y": p["size"] * np.exp(-p["rate"] * t)})
+        return xr.DataTree.from_dict({"/a": y, "/b": y})
+
+    with pytest.raises(KeyError, match=r"no 'time' at the root of the tree; give that of a node, tree\['/a'\]\['time'\]"):
+        TREE.grad.fit(model, "time", {"size": 1.0, "rate": 1.0}, over=OVER)
+    with pytest.raises(KeyError, match=r"no 'tim', the coordinates are \(\)"):
+        TREE.grad.fit(model, "tim", {"size": 1.0, "rate": 1.0}, over=OVER)
+    both = TREE.grad.fit(model, TREE["/a"]["time"], {"size": 1.0, "rate": 1.0}, over=OVER)
+    alone = Y.grad.fit(lambda p, t: p["size"] * np.exp(-p["rate"] * t), "time", {"size": 1.0, "rate": 1.0}, over=OVER)
+    xr.testing.assert_allclose(both.params, alone.params)  # the same observations twice
+    xr.testing.assert_allclose(both.cost, 2 * alone.cost)
+
+
+def test_labels_that_differ_name_the_way_out():
+    lost = fit(time=Y.time.assign_coords(time=Y.time + 1000.0))
+    with pytest.raises(UnpairedError, match=r"0 numbers along 'time'.*\.drop_vars\('time'\) pairs by position"):
+        lost.r2
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [f"t{i}" for i in range(8)],
+        np.arange(8) * 1j,
+        pd.period_range("2001", periods=8, freq="M"),
+        pd.interval_range(0, 8),
+        pd.CategoricalIndex([*"abcdefgh"]),
+        pd.date_range("2001", periods=8, tz="UTC"),
+    ],
+    ids=["text", "complex", "periods", "intervals", "categories", "time zones"],
+)
+def test_coordinates_that_are_neither_numbers_nor_dates(labels):
+    y = xr.DataArray(np.arange(8.0), dims="t", coords={"t": labels})
+    with pytest.raises(TypeError, match=r"'t' holds neither numbers nor dates, but .*\.assign_coords"):
+        y.grad.curvefit("t", lambda t, a: a + t)
+
+
+@pytest.mark.parametrize(
+    ("labels", "made", "numbers"),
+    [
+        (pd.period_range("2001", periods=8, freq="Y"), lambda i: i.to_timestamp(), [0, 365, 730, 1095, 1461, 1826, 2191, 2556]),
+        (pd.interval_range(0, 8), lambda i: i.mid, np.arange(0.5, 8)),
+        (pd.date_range("2001", periods=8, tz="UTC"), lambda i: i.tz_convert(None), np.arange(8.0)),
+    ],
+    ids=["periods", "intervals", "time zones"],
+)
+def test_the_ways_out_lead_to_numbers(labels, made, numbers):
+    y = xr.DataArray(3 - 2.0 * np.asarray(numbers), dims="t", coords={"t": labels})
+    fitted = y.assign_coords(t=made(y.indexes["t"])).grad.curvefit("t", lambda t, a, b: a + b * t, time_units="days")
+    np.testing.assert_allclose(fitted.curvefit_coefficients, [3.0, -2.0], atol=1e-9)

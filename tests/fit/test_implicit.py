@@ -338,3 +338,47 @@ def test_derivatives_of_fits_in_which_dates_count(form):
     for g in (f, low):
         found = ng.grad(g)(data)
         np.testing.assert_allclose(found.y if form == "Dataset" else found, np.tile(want, (3, 1)), atol=1e-9)
+
+
+@pytest.mark.parametrize("start", [0.0, 0.5])
+def test_parameters_that_a_kink_holds_at_zero(start):
+    rng = np.random.default_rng(3)
+    design = rng.standard_normal((40, 4))
+    x = xr.DataArray(design, dims=("n", "k"))
+    y = xr.DataArray(design @ [1.0, 0.0, -2.0, 0.0] + 0.3 * rng.standard_normal((3, 40)), dims=("c", "n"))
+    penalty = xr.DataArray([6.0, 9.0, 12.0], dims="c")
+
+    def loss(p, x, y, penalty):
+        return 0.5 * (((x * p["b"]).sum("k") - y) ** 2).sum() + penalty * abs(p["b"]).sum()
+
+    def lasso(y, penalty):
+        b = xr.DataArray(np.full(4, start), dims="k")
+        fit = ng.minimize(loss, {"b": b}, x, y, penalty, over="c", max_iterations=5000)
+        return fit.params["b"].transpose("c", "k")
+
+    along = [xr.zeros_like(v) + rng.standard_normal(v.shape) for v in (y, penalty)]
+    found = lasso(y, penalty).values
+    want, done = np.zeros_like(found), 0
+    for i, row in enumerate(found):  # the others solve the normal equations of their own columns
+        on = abs(row) > 1e-6
+        done += (~on).sum()
+        slope = design[:, on].T @ along[0].values[i] - np.sign(row[on]) * along[1].values[i]
+        want[i, on] = np.linalg.solve(design[:, on].T @ design[:, on], slope)
+    assert done >= 4
+    got = ng.pushforward(lasso, (y, penalty), tuple(along))[1]
+    np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-9)
+    seed = xr.DataArray(rng.standard_normal(found.shape), dims=("c", "k"))
+    score = lambda *given: (lasso(*given) * seed).sum()
+    pulled = [ng.grad(lambda v: score(v, penalty))(y), ng.grad(lambda v: score(y, v))(penalty)]
+    total = sum(float((g * v).sum()) for g, v in zip(pulled, along, strict=True))
+    assert total == pytest.approx((seed.values * want).sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "newton-cg", "gradient-descent"])
+@pytest.mark.parametrize("start", [0.0, 1.0])
+def test_parameters_that_are_zero_without_a_kink_move(method, start):
+    target = xr.DataArray([0.0, 1e-14, -1e-9, 1.0], dims="c")
+    loss = lambda p, z: (p["x"] - z) ** 2 + 3 * p["x"] ** 2 + 10.0
+    best = lambda z: ng.minimize(loss, {"x": start}, z, over="c", method=method).params["x"]
+    d = xr.DataArray(np.random.default_rng(5).standard_normal(4), dims="c")
+    np.testing.assert_allclose(ng.pushforward(best, (target,), (d,))[1], d / 4, rtol=1e-9)

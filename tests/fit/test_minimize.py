@@ -628,3 +628,18 @@ def test_a_fit_with_a_recorded_loss_can_be_pickled():
     again = pickle.loads(pickle.dumps(fit))
     np.testing.assert_allclose(again.covariance[0], [[0.5, 1], [1, 2.005]], rtol=1e-6)  # the inverse of the Hessian
     np.testing.assert_array_equal(again.params["x"], fit.params["x"])
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-20, 1e20])
+@pytest.mark.parametrize("method", ["lbfgs", "newton-cg", "gradient-descent"])
+def test_fits_that_start_at_the_minimum_have_converged(method, unit):
+    rng = np.random.default_rng(3)
+    t = xr.DataArray(np.linspace(0, 3, 20), dims="t")
+    y = 2 * np.exp(-xr.DataArray(rng.uniform(0.5, 1, 300), dims="c") * t)
+    y = y + 0.1 * rng.standard_normal(y.shape)
+    residual = lambda p, t, y: p["a"] * np.exp(-p["k"] * t) - y
+    first = ng.least_squares(residual, {"a": 1.0, "k": 1.0}, t, y, over="c")
+    loss = lambda p, t, y: unit * (residual(p, t, y) ** 2).sum()
+    fit = ng.minimize(loss, first.params, t, y, over="c", method=method)
+    assert (fit.status == 0).all()
+    np.testing.assert_allclose(fit.params["k"], first.params["k"], rtol=1e-9)
