@@ -7,20 +7,21 @@ be told, a cotangent that is 0 there counts as 0, and any other gives NaN, never
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from namedgrad.array import DimArray, extent
 from namedgrad.backends import may_look
 from namedgrad.rules.complex import absolute
-from namedgrad.rules.elementwise import c, divide, less_equal
-from namedgrad.rules.linalg.matrices import COLUMN, ROW, mT, typed
-from namedgrad.rules.linalg.parting import is_parting, limit, nearly
+from namedgrad.rules.elementwise import c, divide, less_equal, logical_or
+from namedgrad.rules.linalg.matrices import COLUMN, ROW, down, mT, typed
+from namedgrad.rules.linalg.parting import Gaps, is_parting, limit, nearly
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.reductions.norms import vector_norm
 from namedgrad.rules.structure import add, identity, if_likely, logical_not, multiply, not_equal, scale, subtract, where
 from namedgrad.trace import innermost
+
+SPLIT = 64.0  # roundings of themselves by which equal values of a matrix that was computed may differ
 
 
 def coincide(gap: DimArray, values: DimArray) -> DimArray:
@@ -38,43 +39,40 @@ def close_to(gap: DimArray, values: DimArray) -> DimArray:
     return less_equal(absolute(innermost(gap)), multiply(vector_norm(values, COLUMN), c(unit ** (1 / 3))))
 
 
-class Gaps(NamedTuple):
-    """Divisors: differences, or sums, of values that may coincide unless they are known to be ``apart``.
-
-    Of values in order, ``least`` gives some gaps among which the smallest are: to look at all takes a tenth of a
-    gradient.  What is divided are cotangents, or tangents ``of`` a matrix.
-    """
-
-    gap: DimArray
-    values: DimArray
-    apart: bool = False
-    of: DimArray | None = None
-    differences: bool = False
-    least: Callable[[DimArray], DimArray] | None = None
-
-
 def over(x: DimArray, gaps: Gaps, none: Callable[[], DimArray], *asks: DimArray) -> DimArray:
     """:func:`quotient`, or where values part the :func:`limit`, given all that is asked; of differences no diagonal.
 
     One division where the values are known to be apart: the gradient of eigenvectors takes half the time.
     """
     gap, values = gaps.gap, gaps.values
-    safe = add(gap, identity(extent(gap, COLUMN), ROW, COLUMN, gap)) if gaps.differences else gap
-    if gaps.apart or _seen_apart(gaps, safe):
-        return divide(x, safe)
+    if gaps.differences:
+        gaps = gaps._replace(gap=add(gap, identity(extent(gap, COLUMN), ROW, COLUMN, gap)))
+    if gaps.apart or _seen_apart(gaps):
+        return divide(x, gaps.gap)
 
-    def plain() -> DimArray:
-        return quotient(x, safe, coincide(safe, values), none())
+    def by_quotients() -> DimArray:
+        close = coincide(gaps.gap, values)
+        plain = quotient(x, gaps.gap, close, none())
+        if not is_parting(gap):
+            return plain
+        if gaps.of is not None and gaps.differences:
+            close = logical_or(close, _are_split(gaps))
+        return limit(x, gaps, close, plain, asks)
 
-    if not is_parting(gap):
-        return plain()
-    apart = logical_not(nearly(safe, values))
-    return if_likely(apart, lambda: divide(x, safe), lambda: limit(x, safe, values, plain(), asks, gaps.of))
+    apart = logical_not(nearly(gaps.gap, values))
+    return if_likely(apart, lambda: divide(x, gaps.gap), by_quotients) if is_parting(gap) else by_quotients()
 
 
-def _seen_apart(gaps: Gaps, safe: DimArray) -> bool:
+def _are_split(gaps: Gaps) -> DimArray:
+    """Which differences are within the rounding of the two values."""
+    values = absolute(innermost(gaps.values))
+    unit = SPLIT * float(np.finfo(values.dtype).eps) * extent(values, COLUMN)
+    return less_equal(absolute(innermost(gaps.gap)), multiply(add(values, down(values)), c(unit / 2)))
+
+
+def _seen_apart(gaps: Gaps) -> bool:
     near = nearly if is_parting(gaps.gap) else coincide
-    raw = innermost(near(gaps.least(innermost(gaps.values)) if gaps.least else safe, gaps.values)).raw
+    raw = innermost(near(gaps.least(innermost(gaps.values)) if gaps.least else gaps.gap, gaps.values)).raw
     return may_look(raw) and not raw.any()
 
 

@@ -14,7 +14,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,13 +37,30 @@ from namedgrad.rules.structure import (
     select,
     spread,
     stamp,
+    subtract,
     total,
     where,
 )
 from namedgrad.trace import Level, Tangent, Traced, innermost
 
 Push = Callable[[Mapping[Any, DimArray]], Sequence[Any]]
+CLOSE, APART = 1e4, 8.0  #: roundings by which what is asked may differ from the limit
 TURNS: ContextVar[list[DimArray] | None] = ContextVar("turns", default=None)  #: how much tangents turn vectors, if at all
+
+
+class Gaps(NamedTuple):
+    """Divisors: differences, or sums, of values that may coincide unless they are known to be ``apart``.
+
+    Of values in order, ``least`` gives some gaps among which the smallest are: to look at all takes a tenth of a
+    gradient.  What is divided are cotangents, or tangents ``of`` a matrix.
+    """
+
+    gap: DimArray
+    values: DimArray
+    apart: bool = False
+    of: DimArray | None = None
+    differences: bool = False
+    least: Callable[[DimArray], DimArray] | None = None
 
 
 class Parting(Level):
@@ -80,7 +97,7 @@ class Parting(Level):
             own, value = _tangent(t.value), innermost(t.value)
             slices = [n for n in turned.names if n in own.names]
             size = add(_sizes(own, slices), multiply(_summed(turned, slices), _sizes(outs[k], slices)))
-            is_finite = less_equal(absolute(value), multiply(size, c(_tolerance(own))))
+            is_finite = less_equal(absolute(value), multiply(size, c(4 * math.sqrt(_unit(own)))))
             return Tangent(self._chosen(is_finite, own, lambda: innermost(usual()[k].value)), t.mixed, t.origins)
 
         return [None if t is None else answer(k, t) for k, t in enumerate(found)]
@@ -97,33 +114,43 @@ def is_parting(x: DimArray) -> bool:
 
 
 def nearly(gap: DimArray, values: DimArray) -> DimArray:
-    """Which gaps are so small that values part: errors are as the gap, or as its inverse."""
+    """Which gaps are so small that values part: a quotient by them may be in error by more than the limit is."""
     values = innermost(values)
-    return less_equal(absolute(innermost(gap)), multiply(vector_norm(values, COLUMN), c(_tolerance(values) / 4)))
+    return less_equal(absolute(innermost(gap)), multiply(vector_norm(values, COLUMN), c(math.sqrt(_unit(values)))))
 
 
-def limit(
-    x: DimArray, gap: DimArray, values: DimArray, plain: DimArray, asks: Sequence[DimArray], of: DimArray | None
-) -> DimArray:
-    """``x / gap``, where values part the quotient of the tangents if ``x`` is no more than rounding; else ``plain``.
+def limit(x: DimArray, gaps: Gaps, close: DimArray, plain: DimArray, asks: Sequence[DimArray]) -> DimArray:
+    """``x / gap``: the quotient of the tangents where values part, and ``plain`` where that is another number.
 
-    That is small beside all that is asked.  How the quotient moves itself is of the second order, which is not known:
-    NaN, for another matrix that this one is made of.  Tangents ``of`` a matrix that does not move have none.
+    Of values that are ``close``, to rounding, it is the limit if ``x`` is small beside all that is asked.  Beside others
+    it is what the quotient is, but for the rounding of ``x``, or it is not taken.  Of tangents of a matrix it is taken
+    where values are close alone: whether it counts is seen when they are done.
     """
-    level: Any = gap.level
-    turns = TURNS.get()
-    if of is not None and turns is None:
+    gap, turns = gaps.gap, TURNS.get()
+    if gaps.of is not None and turns is None:
         return plain
     rise, run = _tangent(x), _tangent(gap)
-    small = less_equal(absolute(innermost(x)), _noise(asks))
     moves = not_equal(run, c(0.0))  # not so on a diagonal
-    part = logical_and(logical_and(nearly(gap, values), moves), small)
     there = divide(rise, typed(where(moves, run, c(1.0)), rise))
-    lost = c(0.0) if of is not None and of.level is None else where(equal(rise, c(0)), c(0.0), c(np.nan))
-    if of is not None and turns is not None:
-        turned = select(part, absolute(there))
-        turns.append(_summed(turned, [n for n in turned.names if n not in (ROW, COLUMN)]))
-    return where(part, level.moving(there, lost), plain)
+    off = innermost(x) if gaps.of is not None else subtract(innermost(x), multiply(there, typed(innermost(gap), there)))
+    rounding = multiply(_summed_slices(asks), where(close, c(CLOSE * _unit(off)), c(APART * _unit(off))))
+    where_parting = close if gaps.of is not None else nearly(gap, gaps.values)
+    part = logical_and(logical_and(where_parting, moves), less_equal(absolute(off), rounding))
+    if turns is not None and gaps.of is not None:
+        turns.append(_summed(select(part, absolute(there)), _slices(there)))
+    return where(part, _moving(gaps, there, rise), plain)
+
+
+def _moving(gaps: Gaps, there: DimArray, rise: DimArray) -> DimArray:
+    """The limit as values part.
+
+    How it moves is of the second order, which is not known: NaN, for another matrix that this one is made of.  Tangents
+    of a matrix that does not move itself do not.
+    """
+    level: Any = gaps.gap.level
+    still = gaps.of is not None and gaps.of.level is None
+    moving: DimArray = level.moving(there, c(0.0) if still else where(equal(rise, c(0)), c(0.0), c(np.nan)))
+    return moving
 
 
 def _sizes(x: DimArray, slices: Sequence[Name]) -> DimArray:
@@ -135,18 +162,17 @@ def _summed(x: DimArray, slices: Sequence[Name]) -> DimArray:
     return total(x, tuple(n for n in x.names if n not in slices))
 
 
-def _noise(asks: Sequence[DimArray]) -> DimArray:
-    """Of what is asked in a slice, and of what that would be if values had moved by their own size."""
-    sums = []
-    for x in asks:
-        own = add(absolute(innermost(x)), absolute(_tangent(x)))
-        sums.append(_summed(own, [n for n in own.names if n not in (ROW, COLUMN)]))
-    return multiply(c(_tolerance(sums[0])), functools.reduce(add, sums))
+def _slices(x: DimArray) -> list[Name]:
+    return [n for n in x.names if n not in (ROW, COLUMN)]
 
 
-def _tolerance(x: DimArray) -> float:
-    """Relative: four times that of gaps at which values part."""
-    return 4 * math.sqrt(float(np.finfo(x.dtype).eps))
+def _summed_slices(parts: Sequence[DimArray]) -> DimArray:
+    """The sum of absolute values in each slice."""
+    return functools.reduce(add, (_sizes(innermost(x), _slices(x)) for x in parts))
+
+
+def _unit(x: DimArray) -> float:
+    return float(np.finfo(x.dtype).eps)
 
 
 def _tangent(x: DimArray) -> DimArray:

@@ -17,7 +17,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import conj_if_complex, real
 from namedgrad.rules.elementwise import c, logical_or
 from namedgrad.rules.fourier.transforms import resized
-from namedgrad.rules.linalg.coinciding import Gaps, asked, neighbours, over
+from namedgrad.rules.linalg.coinciding import asked, neighbours, over
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
     ROW,
@@ -39,6 +39,7 @@ from namedgrad.rules.linalg.matrices import (
     with_diagonal,
     without_diagonal,
 )
+from namedgrad.rules.linalg.parting import Gaps
 from namedgrad.rules.linalg.spectra import Spectrum, known_values, where_apart
 from namedgrad.rules.linalg.symmetric import Values, of_singular_values
 from namedgrad.rules.movement import join, slice_of
@@ -84,9 +85,9 @@ def _pack(u: DimArray, s: DimArray, v: DimArray) -> DimArray:
     return join([u, as_row(typed(s, u)), v], ROW)
 
 
-def _over(x: DimArray, s: DimArray, asked: DimArray, of: DimArray | None = None) -> DimArray:
+def _over(x: DimArray, s: DimArray, all_asked: DimArray, of: DimArray | None = None) -> DimArray:
     """Columns divided by the values; where both are 0, 0, or the limit where these part."""
-    return over(x, Gaps(s, s, of=of), lambda: equal(x, c(0)), asked)
+    return over(x, Gaps(s, s, of=of), lambda: equal(x, c(0)), all_asked)
 
 
 def _gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum, **_: Any) -> tuple[DimArray]:
@@ -120,6 +121,7 @@ def _gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum, **_:
         plain = around(add(add(without_diagonal(turned), inner), select(on_diagonal(x), typed(gs, x))))
     else:
         plain = around(with_diagonal(add(turned, inner), gs))
+
     def known() -> DimArray:
         return add(around(add(without_diagonal(turned), inner)), of_singular_values.of(a, gs, y, spectrum))
 

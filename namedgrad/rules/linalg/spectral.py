@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.backends.failures import said_by
 from namedgrad.primitive import operation, sample
-from namedgrad.rules.complex import conj_if_complex, real
-from namedgrad.rules.elementwise import c
-from namedgrad.rules.linalg.coinciding import Gaps, asked, neighbours, over
+from namedgrad.rules.complex import absolute, conj_if_complex, real
+from namedgrad.rules.elementwise import c, less_equal
+from namedgrad.rules.linalg.coinciding import asked, neighbours, over
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
     ROW,
@@ -36,12 +38,13 @@ from namedgrad.rules.linalg.matrices import (
     with_diagonal,
     without_diagonal,
 )
+from namedgrad.rules.linalg.parting import Gaps
 from namedgrad.rules.linalg.solving import inverted
 from namedgrad.rules.linalg.spectra import Spectrum, known_values, where_apart
 from namedgrad.rules.linalg.symmetric import Values, of_eigenvalues
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
-from namedgrad.rules.structure import add, equal, multiply, relabel, subtract
+from namedgrad.rules.structure import add, equal, multiply, relabel, subtract, total
 
 Parts = tuple[DimArray, ...]
 
@@ -225,8 +228,15 @@ def _eig_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, *, spectrum: 
     return join([dv, as_row(diagonal(d))], ROW)
 
 
+def _independent(y: DimArray) -> DimArray:
+    """Where the vectors are a basis, if not a good one: those of a defective matrix are none."""
+    v, _ = _eig_split(y, extent(y, COLUMN))
+    size = total(absolute(inverted(v, errors="nan")), (ROW, COLUMN))
+    return less_equal(size, c(float(np.finfo(y.dtype).eps) ** -0.5))
+
+
 _eigvals = Plain("(m,m)->(m)", "eigvals")
-_eig = Values("(m,m)->(p,m)", "eig_packed", gradients(_eig_gradient), _eig_pushforward, signed=True, ordered=False)
+_eig = Values("(m,m)->(p,m)", "eig_packed", gradients(_eig_gradient), _eig_pushforward, signed=True, independent=_independent)
 
 
 @operation(sample("apart(i,j)", dims=("i", "j")), sample("apart(i,a,j)", dims=("j", "i")))

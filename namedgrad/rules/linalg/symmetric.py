@@ -41,6 +41,7 @@ from namedgrad.rules.structure import (
     add,
     equal,
     multiply,
+    not_equal,
     positions,
     scale,
     select,
@@ -56,10 +57,13 @@ NOISE = 64  # roundings by which what ought to be equal may differ
 
 
 class Values(MatrixOp):
-    """Values and vectors, of which it is known to which ``spectrum`` they belong; the values are a row among these."""
+    """Values and vectors, of which it is known to which ``spectrum`` they belong; the values are a row among these.
 
-    def __init__(self, *args: Any, signed: bool, ordered: bool = True) -> None:
-        self.signed, self.ordered = signed, ordered
+    Those of any matrix are in no order, and ``independent`` tells of which matrices the vectors are a basis.
+    """
+
+    def __init__(self, *args: Any, signed: bool, independent: Callable[[DimArray], DimArray] | None = None) -> None:
+        self.signed, self.independent = signed, independent
         super().__init__(*args)
 
     def lower(self, args: Sequence[DimArray], *, spectrum: Spectrum, **params: Any) -> DimArray:
@@ -78,19 +82,27 @@ class Values(MatrixOp):
         """Whether some values nearly do; a program that is recorded is told how they part in case that they do."""
         if not may_look(w.raw):
             return is_recording() and backend_of(w.raw).may_branch
-        if not self.ordered:
+        if self.independent:
             return bool(_shared(w).raw.any())
         gaps = [neighbours(w), *(() if self.signed else (add(w, w),))]
         return any(nearly(gap, w).raw.any() for gap in gaps)
 
     def _parted(self, y: DimArray, row: int, w: DimArray, parting: Parting) -> DimArray:
         """With values, one of the rows, moving apart where they coincide: in proportion to all of them."""
-        shared = _shared(w) if self.signed else logical_or(_shared(w), nearly(add(w, w), w))
-        parting.met = add(parting.met, total(multiply(shared, c(1.0)), shared.names))
         size = vector_norm(w, COLUMN)
-        numbers = multiply(where(equal(size, c(0.0)), c(1.0), size), add(positions(extent(w, COLUMN), COLUMN, w), c(1.0)))
+        numbers = self._numbers(y, w)
+        parting.met = add(parting.met, total(multiply(not_equal(numbers, c(0.0)), c(1.0)), numbers.names))
         is_value = equal(positions(extent(y, ROW), ROW, y), c(row))
-        return parting.moving(y, select(is_value, select(shared, numbers)))
+        return parting.moving(y, select(is_value, multiply(where(equal(size, c(0.0)), c(1.0), size), numbers)))
+
+    def _numbers(self, y: DimArray, w: DimArray) -> DimArray:
+        """A number for each value that coincides with others: around 0, and above it where sums of two are divisors."""
+        ranks, same = positions(extent(w, COLUMN), COLUMN, w), multiply(nearly(subtract(w, down(w)), w), c(1.0))
+        count = total(same, (ROW,))
+        centred = subtract(multiply(ranks, c(1.0)), divide(total(multiply(same, down(ranks)), (ROW,)), count))
+        if not self.signed:
+            return where(nearly(add(w, w), w), add(ranks, c(1.0)), centred)
+        return select(self.independent(y), centred) if self.independent else centred
 
 
 def _shared(w: DimArray) -> DimArray:
