@@ -396,6 +396,10 @@ class SpecialKernels(Kernels):
         end = xp.where(xp.less(z, 0), xp.isinf(x), xp.equal(x, 0))
         return xp.where(end, out.dtype.type(0), out)
 
+    def exponent_slope(self, y: Raw, x: Raw, z: Raw) -> Raw:
+        """The derivative of ``y = x**z`` in ``z``."""
+        return y * self.log_of_base(x, z)
+
     def turn(self, x: Raw, z: Raw) -> Raw:
         """``z / (x**2 + z**2)``: 0 at the origin and at infinity."""
         xp = self.xp

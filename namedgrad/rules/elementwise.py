@@ -181,8 +181,8 @@ square_and_one_times = elementwise("square_and_one_times", None, None)
 quotient_tangent = elementwise("quotient_tangent", None, None, None, None)
 reciprocal = elementwise("reciprocal",     lambda y, x: _minus_square(y), domain="nonzero")
 square     = elementwise("square",         lambda y, x: twice(x), domain="real")
-power      = powering("power",             lambda y, x, z: power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
-float_power = powering("float_power",      lambda y, x, z: power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
+power      = powering("power",             lambda y, x, z: power_base(x, z, y),  lambda y, x, z: power_exponent(y, x, z), domain=("positive", "real"))
+float_power = powering("float_power",      lambda y, x, z: power_base(x, z, y),  lambda y, x, z: power_exponent(y, x, z), domain=("positive", "real"))
 remainder  = elementwise("remainder",      1,                                     lambda y, x, z: negative(whole_quotient(x, z, y)), domain=("real", "nonzero"))
 fmod       = elementwise("fmod",           1,                                     lambda y, x, z: negative(rint(divide(subtract(x, y), z))), domain=("real", "nonzero"))
 log_of_base = elementwise("log_of_base",   lambda y, x, z: select(logical_or(structure.not_equal(x, c(0)), less(z, c(0))), reciprocal(x)), None)
@@ -380,9 +380,32 @@ def _exponent_over_base(x: DimArray, z: DimArray, y: DimArray) -> DimArray:
     return structure.if_likely(structure.known_true(finite) or finite, lambda: divide(z, base), ended)
 
 
-def _power_exponent(y: DimArray, x: DimArray, z: DimArray) -> DimArray:
+def power_exponent(y: DimArray, x: DimArray, z: DimArray) -> DimArray:
     """d(x**z)/dz = x**z log x; 0 at x = 0 for z >= 0, and at infinity for z < 0."""
+    return _times_log(y, x, z) if _is_complex(y) else _exponent_slope(y, promoted(x, y), z)
+
+
+def _times_log(y: DimArray, x: DimArray, z: DimArray) -> DimArray:
     return multiply(y, log_of_base(promoted(x, y), z))
+
+
+def _exponent_slope_in_base(y: DimArray, x: DimArray, z: DimArray) -> Pair:
+    """``y (1 + z log x) / x``, in two parts: where ``y = x**z`` has left the range, by the next lower power."""
+
+    def ordinary() -> DimArray:
+        return select(logical_or(other, less(z, c(0))), divide(more, x))
+
+    def lower() -> DimArray:
+        return multiply(more, power(x, rest))
+
+    rest, other = subtract(z, c(1)), structure.nonzero(innermost(x))
+    more = add(c(1.0), multiply(z, log_of_base(x, rest)))
+    one = structure.stamp(structure.zeros_spread(y, like(y), 1), y.hidden)
+    size = absolute_real(innermost(y))
+    kept = logical_and(structure.isfinite(size), greater_equal(size, c(float(np.finfo(y.dtype).tiny))))
+    ends = logical_or(kept, structure.logical_not(other))
+    first = structure.if_likely(ends, ordinary, lambda: where(ends, ordinary(), lower()))
+    return Pair(first, structure.if_likely(ends, lambda: y, lambda: where(ends, y, one)))
 
 
 def promoted(x: DimArray, y: DimArray) -> DimArray:
@@ -434,10 +457,11 @@ def _order_in_exponent(n: int, y: DimArray, x: DimArray, z: DimArray) -> DimArra
     factors = [z, *(subtract(z, c(k)) for k in range(1, n))]
     without = [functools.reduce(multiply.two, factors[:k] + factors[k + 1 :], c(1)) for k in range(n)]
     rest = subtract(z, c(n))
-    return add(multiply(functools.reduce(add.two, without), power(x, rest)), _power_exponent(y, x, rest))
+    return add(multiply(functools.reduce(add.two, without), power(x, rest)), _times_log(y, x, rest))
 
 
 _power_slope = elementwise("power_slope", None, lambda o, y, x, z: power_order(2)(x, z), lambda o, y, x, z: _order_in_exponent(1, o, x, z))
+_exponent_slope = elementwise("exponent_slope", None, lambda o, y, x, z: _exponent_slope_in_base(y, x, z), lambda o, y, x, z: _times_log(o, x, z))
 
 
 def _share2(x: DimArray, z: DimArray) -> DimArray:

@@ -42,6 +42,35 @@ def test_the_mixed_derivative_of_power_at_exponent_zero() -> None:
     np.testing.assert_allclose(other.data, [0.5, 2.0])
 
 
+@pytest.mark.parametrize(("dtype", "bases"), [
+    (np.float64, [1e-200, 1e200, 1e-300, 0.3, 2.0]), (np.float32, [1e-25, 1e20, 1e-20, 0.3, 2.0]), (np.float16, [300.0, 3e-4, 0.3, 2.0]),
+])  # fmt: skip
+def test_mixed_derivatives_of_powers_that_leave_the_range(dtype: Any, bases: list[float]) -> None:
+    """``x**(z - 1) (1 + z log x)``, which is in range where ``x**z`` is not, in every combination of modes."""
+    x = np.array(bases, dtype)
+    w = np.linspace(-1.2, 0.7, x.size).astype(dtype)
+    both = ng.grad(lambda x, z: (w * x**z).sum(), wrt=(0, 1))
+    ways = {
+        "base over exponent": lambda x, z: ng.pushforward(lambda x: both(x, z)[1], (x,), (np.ones_like(x),))[1],
+        "exponent over base": lambda x, z: ng.pushforward(lambda z: both(x, z)[0], (z,), (np.ones_like(z),))[1],
+        "reverse over reverse": lambda x, z: ng.grad(lambda x: both(x, z)[1].sum())(x),
+        "the other way round": lambda x, z: ng.grad(lambda z: both(x, z)[0].sum())(z),
+    }
+    for exponent in (2.0, 1.5):
+        z = np.full_like(x, exponent)
+        exact = w * np.power(x.astype(float), exponent - 1) * (1 + exponent * np.log(x.astype(float)))
+        for way in ways.values():
+            for g in (way, ng.compile(way)):
+                np.testing.assert_allclose(g(x, z), exact, rtol=40 * float(np.finfo(dtype).eps))
+
+
+def test_mixed_derivatives_of_powers_of_the_largest_and_smallest_numbers() -> None:
+    z, want = np.array([-1.0, 0.0, 0.5, 2.0]), {np.inf: [0, 0, 0, np.inf], 0.0: [np.inf, 0, 0, 0]}
+    for base, exact in want.items():
+        x = np.full(4, base)
+        np.testing.assert_array_equal(ng.grad(lambda x: ng.grad(lambda z: (3.0 * x**z).sum())(z).sum())(x), exact)
+
+
 def test_integer_exponents_of_any_dtype() -> None:
     x = ng.DimArray([0.0, -2.0, 3.0], "x")
     for dtype in ("int64", "uint8", "int32"):
