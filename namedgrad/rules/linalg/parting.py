@@ -126,17 +126,18 @@ def limit(x: DimArray, gaps: Gaps, close: DimArray, plain: DimArray, asks: Seque
     it is what the quotient is, but for the rounding of ``x``, or it is not taken.  Of tangents of a matrix it is taken
     where values are close alone: whether it counts is seen when they are done.
     """
-    gap, turns = gaps.gap, TURNS.get()
-    if gaps.of is not None and turns is None:
+    gap, turns, of_tangents = gaps.gap, TURNS.get(), gaps.of is not None
+    if of_tangents and turns is None:
         return plain
     rise, run = _tangent(x), _tangent(gap)
     moves = not_equal(run, c(0.0))  # not so on a diagonal
     there = divide(rise, typed(where(moves, run, c(1.0)), rise))
-    off = innermost(x) if gaps.of is not None else subtract(innermost(x), multiply(there, typed(innermost(gap), there)))
+    bare = innermost(x)
+    off = bare if of_tangents else subtract(bare, multiply(there, typed(innermost(gap), there)))
     rounding = multiply(_summed_slices(asks), where(close, c(CLOSE * _unit(off)), c(APART * _unit(off))))
-    where_parting = close if gaps.of is not None else nearly(gap, gaps.values)
-    part = logical_and(logical_and(where_parting, moves), less_equal(absolute(off), rounding))
-    if turns is not None and gaps.of is not None:
+    part = logical_and(close if of_tangents else nearly(gap, gaps.values), moves)
+    part = logical_and(part, less_equal(absolute(off), rounding))
+    if of_tangents and turns is not None:
         turns.append(_summed(select(part, absolute(there)), _slices(there)))
     return where(part, _moving(gaps, there, rise), plain)
 
@@ -144,8 +145,8 @@ def limit(x: DimArray, gaps: Gaps, close: DimArray, plain: DimArray, asks: Seque
 def _moving(gaps: Gaps, there: DimArray, rise: DimArray) -> DimArray:
     """The limit as values part.
 
-    How it moves is of the second order, which is not known: NaN, for another matrix that this one is made of.  Tangents
-    of a matrix that does not move itself do not.
+    How it moves in turn is of the second order, which is not known: NaN, for another matrix that this one is made of.
+    The quotients of tangents do not move if their matrix does not.
     """
     level: Any = gaps.gap.level
     still = gaps.of is not None and gaps.of.level is None
