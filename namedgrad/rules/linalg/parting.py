@@ -21,8 +21,8 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import Name
-from namedgrad.backends import is_recording
-from namedgrad.linear import like
+from namedgrad.backends import is_recording, may_look
+from namedgrad.linear import Map, like
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.elementwise import c, divide, less_equal, logical_and
 from namedgrad.rules.linalg.matrices import COLUMN, ROW, typed
@@ -45,6 +45,7 @@ from namedgrad.trace import Level, Tangent, Traced, innermost
 
 Push = Callable[[Mapping[Any, DimArray]], Sequence[Any]]
 CLOSE, APART = 1e4, 8.0  #: roundings by which what is asked may differ from the limit
+SMALL = 100_000  #: cells of which it is looked whether all are 0
 TURNS: ContextVar[list[DimArray] | None] = ContextVar("turns", default=None)  #: how much tangents turn vectors, if at all
 
 
@@ -77,6 +78,17 @@ class Parting(Level):
         self.index = above.index - 0.5  # of a level in between
         self.met: DimArray = c(0.0)  #: how many values part
         above.parting = self
+
+    def record(self, map_: Map, nodes: Sequence[Any], out: Any, captured: DimArray | None = None) -> Any:
+        """What does not move is seen not to: most of what a program makes of vectors, and of values that are apart."""
+        found = super().record(map_, nodes, out, captured)
+        return tuple(map(self._still, found)) if type(found) is tuple else self._still(found)
+
+    def _still(self, x: DimArray) -> DimArray:
+        if not isinstance(x, Traced) or x.level is not self or innermost(x).size > SMALL:
+            return x
+        t = innermost(x.node.value).raw
+        return x.value if may_look(t) and not np.any(t) else x
 
     def moving(self, x: DimArray, t: DimArray) -> Traced:
         """An array with a tangent."""
